@@ -3,13 +3,16 @@ import { Link } from 'wouter-preact'
 import type { Job } from '../../wire/recordings.ts'
 import { Deed } from '../app/deed.tsx'
 import { useNode, useRead, useWrite } from '../data/reads.ts'
+import { ExportLink } from '../library/export.tsx'
+import { NodeFilter } from '../recorders/filter.tsx'
 import { When } from '../time/when.tsx'
 import { FilterBar, useFilters } from '../ui/filters.tsx'
-import { Badge, Button, Failure, Loading, Name, Section } from '../ui/parts.tsx'
+import { Badge, Button, Loading, Name, Section } from '../ui/parts.tsx'
 import { type Column, type PageMeta, Pager, type Selection, Table, useSelection } from '../ui/table.tsx'
 import { useToast } from '../ui/toast.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { AskRetry, AskStop } from './ask.tsx'
 import { Parts } from './parts.tsx'
 
 const SIZE = 50
@@ -27,14 +30,18 @@ export function Captures() {
         searches={[{ label: words.activity.search, name: 'search' }]}
         choices={[{ label: words.activity.status, name: 'status', options: Object.entries(words.activity.jobStatus) }]}
       />
+      <NodeFilter filters={filters} />
       <Loading of={jobs}>
         {({ data, meta }) => (
           <Section
             title={words.activity.captures}
             aside={
-              <Button aria-pressed={selection.active} onClick={() => selection.setActive(!selection.active)}>
-                {words.common.select}
-              </Button>
+              <div class={ui.row}>
+                <Button aria-pressed={selection.active} onClick={() => selection.setActive(!selection.active)}>
+                  {words.common.select}
+                </Button>
+                <ExportLink filters={filters} of="recording-jobs" />
+              </div>
             }
           >
             {selection.active && <Bulk jobs={data} selection={selection} />}
@@ -94,46 +101,56 @@ function State({ job: { progress, status } }: { job: Job }) {
   return <Badge state={status === 'running' ? 'recording' : status} word={word} />
 }
 
-/** Stop or retry for all that are chosen; what was left as it was stays chosen. */
+type Asked = 'retry' | 'stop'
+
+/** Stop or retry for all that are chosen, after a question; what was left as it was stays chosen. */
 function Bulk({ jobs, selection }: { jobs: readonly Job[]; selection: Selection }) {
   const words = useWords()
-  const say = useToast()
-  const write = useWrite<{ data: Job[] }>()
-  const jobIds = jobs.map(({ id }) => id).filter((id) => selection.ids.has(id))
-  const send = (path: string, done: (n: number) => string, touched: (job: Job) => string): void =>
-    write.mutate(
-      { body: { jobIds }, method: 'POST', path },
-      {
-        onSuccess({ data }) {
-          const ids = new Set(data.map(touched))
-          const left = jobs.filter((job) => jobIds.includes(job.id) && !ids.has(touched(job))).map(({ id }) => id)
-          selection.set(left)
-          say([done(data.length), left.length > 0 && words.activity.notDone(left.length)].filter(Boolean).join(' '))
-        },
-      },
-    )
-  const idle = jobIds.length === 0 || write.isPending
+  const [asking, setAsking] = useState<Asked>()
+  const chosen = jobs.filter(({ id }) => selection.ids.has(id))
+  const idle = chosen.length === 0
   return (
-    <>
-      <div class={ui.row}>
-        <span class={ui.grow}>{words.common.selected(jobIds.length)}</span>
-        <Deed
-          needs="recording:control"
-          disabled={idle}
-          onClick={() => send('/recording-jobs/bulk-stop', words.activity.stopped, ({ id }) => id)}
-        >
-          {words.common.stop}
-        </Deed>
-        <Deed
-          needs="recording:control"
-          disabled={idle}
-          // A retry is a new job of the same take.
-          onClick={() => send('/recording-jobs/bulk-retry', words.activity.retried, ({ recordingId }) => recordingId)}
-        >
-          {words.activity.retry}
-        </Deed>
-      </div>
-      {write.error && <Failure error={write.error} />}
-    </>
+    <div class={ui.row}>
+      <span class={ui.grow}>{words.common.selected(chosen.length)}</span>
+      <Deed needs="recording:control" disabled={idle} onClick={() => setAsking('stop')}>
+        {words.common.stop}
+      </Deed>
+      <Deed needs="recording:control" disabled={idle} onClick={() => setAsking('retry')}>
+        {words.take.retry}
+      </Deed>
+      {asking && <Ask asked={asking} close={() => setAsking(undefined)} jobs={chosen} selection={selection} />}
+    </div>
   )
+}
+
+interface AskProps {
+  asked: Asked
+  close(): void
+  jobs: readonly Job[]
+  selection: Selection
+}
+
+function Ask({ asked, close, jobs, selection }: AskProps) {
+  const words = useWords()
+  const say = useToast()
+  const [done, path] =
+    asked === 'stop'
+      ? [words.activity.stopped, '/recording-jobs/bulk-stop']
+      : [words.activity.retried, '/recording-jobs/bulk-retry']
+  const write = useWrite<{ data: Job[] }>(({ data }) => {
+    // A retry is a new job of the same take.
+    const touched = new Set(data.map(({ recordingId }) => recordingId))
+    const left = jobs.filter(({ recordingId }) => !touched.has(recordingId)).map(({ id }) => id)
+    selection.set(left)
+    say([done(data.length), left.length > 0 && words.activity.notDone(left.length)].filter(Boolean).join(' '))
+    close()
+  })
+  const ask = {
+    close,
+    confirm: () => write.mutate({ body: { jobIds: jobs.map(({ id }) => id) }, method: 'POST', path }),
+    error: write.error,
+    jobs,
+    pending: write.isPending,
+  }
+  return asked === 'stop' ? <AskStop {...ask} /> : <AskRetry {...ask} />
 }

@@ -1,6 +1,8 @@
 import { useSearchParams } from 'wouter-preact'
 import type { HealthEvent, HealthMove, HealthSummary } from '../../wire/health.ts'
 import { useRead, useWrite } from '../data/reads.ts'
+import { ExportLink } from '../library/export.tsx'
+import { NodeFilter } from '../recorders/filter.tsx'
 import { When } from '../time/when.tsx'
 import { FilterBar, useFilters } from '../ui/filters.tsx'
 import { Badge, Button, Loading, Section, Title } from '../ui/parts.tsx'
@@ -46,15 +48,19 @@ export function Alerts(_: { id: string }) {
           { label: words.alerts.severity, name: 'severity', options: Object.entries(words.severity) },
         ]}
       />
+      <NodeFilter filters={filters} />
       <div class={open ? css.beside : undefined}>
         <Loading of={list}>
           {({ data, meta, summary }) => (
             <Section
               title={words.alerts.numbers(summary.open, summary.activeCritical)}
               aside={
-                <Button aria-pressed={selection.active} onClick={() => selection.setActive(!selection.active)}>
-                  {words.common.select}
-                </Button>
+                <div class={ui.row}>
+                  <Button aria-pressed={selection.active} onClick={() => selection.setActive(!selection.active)}>
+                    {words.common.select}
+                  </Button>
+                  <ExportLink filters={filters} of="health-events" />
+                </div>
               }
             >
               {selection.active && <Bulk events={data} selection={selection} />}

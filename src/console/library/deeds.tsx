@@ -10,34 +10,30 @@ import { Failure } from '../ui/parts.tsx'
 import { useToast } from '../ui/toast.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { isUnderWay, isWaiting, startLike, storedSeconds } from './sound.rules.ts'
 import { StopButton } from './stop.tsx'
 import { UploadDialog } from './upload.tsx'
 
 /** What can be done to one take. */
 export function TakeDeeds({ jobs, take }: { jobs: readonly Job[]; take: Recording }) {
   const words = useWords()
-  const say = useToast()
-  const [asking, setAsking] = useState<'delete' | 'edit' | 'upload'>()
-  const write = useWrite()
-  const failed = jobs.some(({ status }) => status === 'queued' || status === 'running' || status === 'stop_requested')
+  const [asking, setAsking] = useState<'delete' | 'edit' | 'retry' | 'upload'>()
+  const failed = jobs.some(isUnderWay)
     ? undefined
     : jobs.find(({ status }) => status === 'failed' || status === 'cancelled')
-  const retry = (jobId: string): void =>
-    write.mutate(
-      { body: {}, method: 'POST', path: `/recording-jobs/${encodeURIComponent(jobId)}/retry` },
-      { onSuccess: () => say(words.activity.retried(1)) },
-    )
+  const busy = take.status === 'queued' || take.status === 'recording'
   const close = (): void => setAsking(undefined)
   const { roomId } = take
   return (
     <>
       <div class={ui.row}>
-        {take.status === 'recording' && <StopButton take={take} />}
+        {busy && <StopButton take={take} waiting={isWaiting(take, jobs)} />}
         <Deed needs="recording:edit" roomId={roomId} onClick={() => setAsking('edit')}>
           {words.common.edit}
         </Deed>
+        {failed && <LikeThis job={failed} take={take} />}
         {failed && (
-          <Deed needs="recording:control" roomId={roomId} disabled={write.isPending} onClick={() => retry(failed.id)}>
+          <Deed kind="danger" needs="recording:control" roomId={roomId} onClick={() => setAsking('retry')}>
             {words.take.retry}
           </Deed>
         )}
@@ -46,17 +42,63 @@ export function TakeDeeds({ jobs, take }: { jobs: readonly Job[]; take: Recordin
             {words.library.upload}
           </Deed>
         )}
-        {take.status !== 'recording' && (
+        {!busy && (
           <Deed kind="danger" needs="recording:delete" roomId={roomId} onClick={() => setAsking('delete')}>
             {words.common.delete}
           </Deed>
         )}
       </div>
-      {write.error && <Failure error={write.error} />}
       {asking === 'edit' && <Edit close={close} take={take} />}
       {asking === 'upload' && <UploadDialog close={close} recordingIds={[take.id]} />}
       {asking === 'delete' && <Delete close={close} take={take} />}
+      {asking === 'retry' && failed && <Retry close={close} job={failed} take={take} />}
     </>
+  )
+}
+
+/** Records with the same settings, and leaves what there is as it is. */
+function LikeThis({ job, take }: { job: Job; take: Recording }) {
+  const words = useWords()
+  const [, go] = useLocation()
+  const write = useWrite<{ data: Recording }>(({ data }) => go(`/library/${encodeURIComponent(data.id)}`))
+  return (
+    <>
+      <Deed
+        needs="recording:create"
+        roomId={take.roomId}
+        disabled={write.isPending}
+        onClick={() => write.mutate({ body: startLike(take, job), method: 'POST', path: '/recordings' })}
+      >
+        {words.take.likeThis}
+      </Deed>
+      {write.error && <Failure error={write.error} />}
+    </>
+  )
+}
+
+/** Begins the take anew: the controller deletes what it has of it, and takes nothing of the first attempt any more. */
+function Retry({ close, job, take }: { close(): void; job: Job; take: Recording }) {
+  const words = useWords()
+  const say = useToast()
+  const write = useWrite(() => {
+    say(words.activity.retried(1))
+    close()
+  })
+  const stored = storedSeconds(take)
+  return (
+    <Confirm
+      title={words.take.retryTake(take.name)}
+      deed={words.take.retry}
+      close={close}
+      confirm={() =>
+        write.mutate({ body: {}, method: 'POST', path: `/recording-jobs/${encodeURIComponent(job.id)}/retry` })
+      }
+      error={write.error}
+      pending={write.isPending}
+    >
+      <p>{stored > 0 ? words.take.retryDeletes(lengthOf(stored)) : words.take.nothingStored}</p>
+      <p>{words.take.retryExplained(words.take.likeThis)}</p>
+    </Confirm>
   )
 }
 

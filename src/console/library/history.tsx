@@ -1,4 +1,5 @@
 import type { AuditEvent } from '../../wire/audit.ts'
+import type { ChangeKind } from '../../wire/changes.ts'
 import { HistoryLink } from '../app/deed.tsx'
 import { actionText } from '../audit/action.rules.ts'
 import { useRead } from '../data/reads.ts'
@@ -7,12 +8,12 @@ import { classes, Loading, Name, Section } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 
-/** Who did what to the take. */
-export function History({ id }: { id: string }) {
+/** Who did what to one thing; `kinds`: the changes that make it longer. */
+export function History({ id, kinds }: { id: string; kinds: readonly ChangeKind[] }) {
   const words = useWords()
   const events = useRead<{ data: AuditEvent[] }>(
     `/audit-events?target=${encodeURIComponent(id)}&outcome=succeeded&changes=1&limit=50`,
-    ['recording'],
+    kinds,
   )
   return (
     <Section title={words.take.history} aside={<HistoryLink target={id} />}>

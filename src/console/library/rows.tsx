@@ -18,8 +18,17 @@ interface TakeRowsProps {
 export function TakeRows({ empty, selection, takes }: TakeRowsProps) {
   const words = useWords()
   if (takes.length === 0) return <p class={ui.quiet}>{empty}</p>
+  const all = takes.every(({ id }) => selection?.ids.has(id))
   return (
     <ul class={ui.rows} onKeyDown={moveAlong}>
+      {selection?.active && (
+        <li>
+          <label class={ui.row}>
+            <input type="checkbox" checked={all} onChange={() => selection.set(all ? [] : takes.map(({ id }) => id))} />
+            {words.common.selectAll}
+          </label>
+        </li>
+      )}
       {takes.map((take) => (
         <li key={take.id} class={ui.row}>
           {selection?.active && (
@@ -46,14 +55,15 @@ export function TakeRows({ empty, selection, takes }: TakeRowsProps) {
   )
 }
 
-/** Up and down go from link to link. */
+/** Up and down go from link to link; space opens what is there. */
 function moveAlong(e: JSX.TargetedKeyboardEvent<HTMLUListElement>): void {
   const step = { ArrowDown: 1, ArrowUp: -1 }[e.key]
   const links = [...e.currentTarget.querySelectorAll('a')]
   const at = links.indexOf(e.target as HTMLAnchorElement)
-  if (step === undefined || at < 0) return
+  if (at < 0 || (step === undefined && e.key !== ' ')) return
   e.preventDefault()
-  links[at + step]?.focus()
+  if (step === undefined) links[at]?.click()
+  else links[at + step]?.focus()
 }
 
 /** A running take counts on. */

@@ -5,14 +5,16 @@ import { UploadTable } from '../activity/uploads.tsx'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
 import { useNode, useRead } from '../data/reads.ts'
-import { When } from '../time/when.tsx'
-import { type Fact, Facts, Loading, Name, Section, Title } from '../ui/parts.tsx'
+import { MeterStrip } from '../meters/strip.tsx'
+import { classes, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { TakeDeeds } from './deeds.tsx'
+import { TakeFacts } from './facts.tsx'
 import { History } from './history.tsx'
 import { TakePlayer } from './player.tsx'
-import { Length, TakeState } from './rows.tsx'
+import { TakeState } from './rows.tsx'
+import { capturedBy, soundOf } from './sound.rules.ts'
 
 interface Context {
   healthEvents: HealthEvent[]
@@ -22,26 +24,16 @@ interface Context {
 }
 
 export function TakePage({ id }: { id: string }) {
-  const path = `/recordings/${encodeURIComponent(id)}`
-  const context = useRead<{ data: Context }>(`${path}/context`, ['recording', 'job', 'upload', 'health'])
-  // Only one recording shown by itself tells how its renditions were made.
-  const take = useRead<{ data: Recording }>(path, ['recording', 'job'])
-  return (
-    <Loading of={take}>
-      {({ data }) => <Shown alerts={context.data?.data.healthEvents ?? []} context={context.data?.data} take={data} />}
-    </Loading>
-  )
+  const path = `/recordings/${encodeURIComponent(id)}/context`
+  const context = useRead<{ data: Context }>(path, ['recording', 'job', 'upload', 'health'])
+  return <Loading of={context}>{({ data }) => <Shown context={data} />}</Loading>
 }
 
-interface ShownProps {
-  alerts: readonly HealthEvent[]
-  context: Context | undefined
-  take: Recording
-}
-
-function Shown({ alerts, context, take }: ShownProps) {
+function Shown({ context }: { context: Context }) {
   const words = useWords()
   const { me } = useApp()
+  const { jobs, recording: take, uploadQueueItems } = context
+  const { enhancementFailure } = take.renditions?.primary ?? {}
   return (
     <>
       <div class={ui.heading}>
@@ -51,50 +43,52 @@ function Shown({ alerts, context, take }: ShownProps) {
         <TakeState take={take} />
       </div>
       {take.failureReason && (
-        <p class={`${ui.notice} ${ui.bad}`}>
+        <p class={classes(ui.notice, ui.bad)}>
           {words.take.failed}: <Name>{take.failureReason}</Name>
         </p>
       )}
-      {take.cached ? (
-        <Section title={words.take.waveform}>
-          <TakePlayer alerts={alerts} take={take} />
-        </Section>
-      ) : (
-        <p class={ui.quiet}>{words.library.notHere}</p>
+      {enhancementFailure && (
+        <p class={classes(ui.notice, ui.warn)}>
+          {words.take.notEnhanced}: <Name>{enhancementFailure}</Name>
+        </p>
       )}
-      <TakeDeeds jobs={context?.jobs ?? []} take={take} />
-      <TakeFacts take={take} />
-      {context && context.uploadQueueItems.length > 0 && (
+      <Sound context={context} />
+      <TakeDeeds jobs={jobs} take={take} />
+      <TakeFacts jobs={jobs} take={take} />
+      {uploadQueueItems.length > 0 && (
         <Section title={words.take.uploads}>
-          <UploadTable items={context.uploadQueueItems} />
+          <UploadTable items={uploadQueueItems} />
         </Section>
       )}
-      {may(me, 'audit:read') && <History id={take.id} />}
+      {may(me, 'audit:read') && <History id={take.id} kinds={['recording', 'job', 'upload']} />}
     </>
   )
 }
 
-function TakeFacts({ take }: { take: Recording }) {
+/** The player, or where the sound is instead. */
+function Sound({ context: { healthEvents, jobs, recording: take, uploadQueueItems } }: { context: Context }) {
   const words = useWords()
-  const node = useNode(take.nodeId)
-  const { capture, denoiser, loudness } = take.renditions?.primary ?? {}
-  const rows: Fact[] = [
-    [words.take.recorded, <When key="at" at={take.recordedAt} />],
-    [words.take.length, <Length key="length" take={take} />],
-    [words.take.source, words.take.sources[take.source]],
-    [words.take.recorder, node.data && <Name key="node">{node.data.data.alias}</Name>],
-    [words.take.device, capture && `${capture.channels} x ${capture.sampleRate} Hz, ${capture.format}`],
-    [words.take.denoiser, denoiser && `${denoiser.engine} (${denoiser.model})`],
-    [words.take.loudness, loudness && words.units.lufs(loudness.integratedLufs.toFixed(1))],
-    [words.take.truePeak, loudness && words.units.db(loudness.truePeakDbtp.toFixed(1))],
-    [words.library.folder, <Name key="folder">{take.folder}</Name>],
-    [words.take.tags, take.tags.length > 0 && <Name key="tags">{take.tags.join(', ')}</Name>],
-    [words.take.notes, take.notes && <Name key="notes">{take.notes}</Name>],
-    [words.take.checksum, take.checksum && <code key="checksum">{take.checksum}</code>],
-  ]
+  const sound = soundOf(take, jobs)
+  if (sound === 'here')
+    return (
+      <Section title={words.take.waveform}>
+        <TakePlayer alerts={healthEvents} take={take} />
+      </Section>
+    )
   return (
-    <Section title={words.take.title}>
-      <Facts of={rows} />
-    </Section>
+    <>
+      <p class={ui.quiet} role="status">
+        {words.take.sound[sound]}
+        {sound === 'deleted' && uploadQueueItems.length > 0 && ` ${words.take.copies}`}
+      </p>
+      {sound === 'running' && <Levels jobs={jobs} take={take} />}
+    </>
   )
+}
+
+/** What the channels of a running take hear. */
+function Levels({ jobs, take }: { jobs: readonly Job[]; take: Recording }) {
+  const node = useNode(take.nodeId).data?.data
+  const device = node && capturedBy(take, jobs, node)
+  return device ? <MeterStrip device={device} nodeId={node.id} /> : null
 }

@@ -2,14 +2,14 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link, useSearchParams } from 'wouter-preact'
 import type { Node } from '../../wire/nodes.ts'
-import type { Recording } from '../../wire/recordings.ts'
 import { useRead } from '../data/reads.ts'
-import { SILENT } from '../rooms/trial.tsx'
+import { isSilent } from '../rooms/list.rules.ts'
+import { useTestTake } from '../rooms/testtake.tsx'
 import { Button, classes, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { Hear } from './hear.tsx'
-import { NameIt } from './name.tsx'
+import { NameForm } from './name.tsx'
 import css from './onboard.module.css'
 import type { SetupFile } from './setup.ts'
 import { SetUp } from './setup.tsx'
@@ -26,7 +26,7 @@ export function AddPage(_: { id: string }) {
       <Title>{words.onboard.title}</Title>
       {id === null ? (
         <Steps at={0}>
-          <NameIt
+          <NameForm
             preset={params.get('site') ?? ''}
             done={(made) => {
               setFile(made)
@@ -47,39 +47,48 @@ interface EnrolledProps {
   made(file: SetupFile): void
 }
 
-/** `anew` in the address: a recorder that is there is set up once more. `take`: its test take, which ends the way once it is stored. */
+/**
+ * `anew` in the address: a recorder that is there is set up once more. One that has been heard before is not asked for its
+ * token again when it is away for a moment.
+ */
 function Enrolled({ file, id, made }: EnrolledProps) {
-  const words = useWords()
   const [params, setParams] = useSearchParams()
   const node = useRead<{ data: Node }>(`/nodes/${encodeURIComponent(id)}`, ['node'])
-  const take = params.get('take')
-  const trial = useRead<{ data: Recording }>(take === null ? undefined : `/recordings/${encodeURIComponent(take)}`, [
-    'recording',
-    'job',
-  ])
-  const stored = trial.data?.data.cached === true
   const anew = params.has('anew')
   const goTo = (more: Record<string, string>): void => setParams({ node: id, ...more })
   return (
     <Loading of={node}>
       {({ data }) =>
-        anew || SILENT.has(data.status) ? (
+        anew || data.status === 'provisioning' || data.status === 'retired' ? (
           <Steps at={data.status === 'offline' ? 2 : 1}>
             <SetUp file={file?.nodes[0]?.nodeId === id ? file : undefined} made={made} node={data} />
-            {anew && !SILENT.has(data.status) && (
-              <p>
-                <Button onClick={() => goTo({})}>{words.onboard.goOn}</Button>
-              </p>
-            )}
+            {anew && !isSilent(data) && <GoOn go={() => goTo({})} />}
           </Steps>
         ) : (
-          <Steps at={stored ? 4 : 3}>
-            <Hear made={trial.data?.data} node={data} started={(started) => goTo({ take: started })} />
-            {stored && <Done node={data} />}
-          </Steps>
+          <Heard again={() => goTo({ anew: '1' })} node={data} />
         )
       }
     </Loading>
+  )
+}
+
+function GoOn({ go }: { go(): void }) {
+  const words = useWords()
+  return (
+    <p>
+      <Button onClick={go}>{words.onboard.goOn}</Button>
+    </p>
+  )
+}
+
+/** Its test take ends the way once it is stored. */
+function Heard({ again, node }: { again(): void; node: Node }) {
+  const stored = useTestTake(node).made?.cached === true
+  return (
+    <Steps at={stored ? 4 : 3}>
+      <Hear again={again} node={node} />
+      {stored && <Done node={node} />}
+    </Steps>
   )
 }
 

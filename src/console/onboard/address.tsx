@@ -1,18 +1,27 @@
 import type { ComponentChildren, ComponentProps } from 'preact'
+import { useApp } from '../app/context.ts'
+import { hostOf, isLocal } from '../data/address.rules.ts'
 import { Field } from '../ui/form.tsx'
+import { classes } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 
-type Given = Pick<ComponentProps<typeof Field>, 'defaultValue' | 'onInput' | 'value'>
+/** Where the controller is for boxes and phones: where it says it is, else where this console was opened. */
+export const usePublicUrl = (): string => (useApp().me.site.publicUrl ?? location.origin).replace(/\/+$/, '')
+
+type Given = Pick<ComponentProps<typeof Field>, 'onInput'> & { children?: ComponentChildren; value: string }
 
 /** What is rarely another: the address by which the box reaches the controller, and what stands below it. */
-export function Address({ children, ...given }: Given & { children?: ComponentChildren }) {
+export function Address({ children, onInput, value }: Given) {
   const words = useWords()
   return (
-    <details class={ui.stack}>
-      <summary>{words.onboard.optional}</summary>
-      <Field {...given} name="controllerUrl" type="url" label={words.onboard.address} required />
-      {children}
-    </details>
+    <>
+      {isLocal(hostOf(value)) && <p class={classes(ui.notice, ui.warn)}>{words.onboard.localhost}</p>}
+      <details class={ui.stack}>
+        <summary>{words.onboard.optional}</summary>
+        <Field name="controllerUrl" type="url" label={words.onboard.address} required onInput={onInput} value={value} />
+        {children}
+      </details>
+    </>
   )
 }

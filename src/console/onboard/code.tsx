@@ -2,15 +2,15 @@ import { Fragment } from 'preact'
 import type { PairingCode } from '../../wire/pairing.ts'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
-import { Mint, type MintProps } from './mint.tsx'
+import { type IssueProps, IssueToken } from './issue.tsx'
 
 /** For a box with a keyboard and nothing to paste from: a short line, and a code that the box asks for. */
-export function Code({ address, node }: MintProps) {
+export function Code({ address, node }: IssueProps) {
   const { onboard } = useWords()
   return (
     <>
       <p>{onboard.codeIt}</p>
-      <Mint<PairingCode>
+      <IssueToken<PairingCode>
         address={address}
         node={node}
         what="pairing-code"
@@ -28,7 +28,7 @@ export function Code({ address, node }: MintProps) {
             </div>
           </>
         )}
-      </Mint>
+      </IssueToken>
     </>
   )
 }

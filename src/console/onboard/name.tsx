@@ -3,16 +3,14 @@ import { useRef, useState } from 'preact/hooks'
 import type { Node } from '../../wire/nodes.ts'
 import type { Room } from '../../wire/rooms.ts'
 import { useApp } from '../app/context.ts'
-import { isLocal } from '../data/address.rules.ts'
 import { useRead } from '../data/reads.ts'
 import { Field, Form } from '../ui/form.tsx'
-import { classes, Section } from '../ui/parts.tsx'
-import ui from '../ui/ui.module.css'
+import { Section } from '../ui/parts.tsx'
 import { useWords } from '../words/words.ts'
-import { Address } from './address.tsx'
+import { Address, usePublicUrl } from './address.tsx'
 import { type SetupFile, setupWish } from './setup.ts'
 
-interface NameItProps {
+interface NameFormProps {
   done(file: SetupFile): void
   preset: string
 }
@@ -61,10 +59,11 @@ function useEnrollment(known: readonly Room[], done: (file: SetupFile) => void) 
 }
 
 /** Site, room and a name: nothing else is needed. */
-export function NameIt({ done, preset }: NameItProps) {
+export function NameForm({ done, preset }: NameFormProps) {
   const words = useWords()
   const rooms = useRead<{ data: Room[] }>('/rooms', ['room'])
   const [site, setSite] = useState(preset)
+  const [address, setAddress] = useState(usePublicUrl())
   const known = rooms.data?.data ?? []
   const enroll = useEnrollment(known, done)
   const sites = [...new Set(known.map((room) => room.site))]
@@ -99,10 +98,9 @@ export function NameIt({ done, preset }: NameItProps) {
               <option key={id} value={name} />
             ))}
         </datalist>
-        <Address defaultValue={location.origin}>
+        <Address value={address} onInput={(e) => setAddress(e.currentTarget.value)}>
           <Field name="hostname" label={words.onboard.hostname} maxLength={255} />
         </Address>
-        {isLocal(location.hostname) && <p class={classes(ui.notice, ui.warn)}>{words.onboard.localhost}</p>}
       </Form>
     </Section>
   )

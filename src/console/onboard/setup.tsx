@@ -7,9 +7,9 @@ import { Button, Failure, Section } from '../ui/parts.tsx'
 import { Copyable } from '../ui/secret.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
-import { Address } from './address.tsx'
+import { Address, usePublicUrl } from './address.tsx'
 import { Code } from './code.tsx'
-import { Mint, type MintProps } from './mint.tsx'
+import { type IssueProps, IssueToken } from './issue.tsx'
 import { SETUP_FILE, type SetupFile, setupWish } from './setup.ts'
 
 interface SetUpProps {
@@ -25,7 +25,8 @@ export function SetUp({ file, made, node }: SetUpProps) {
   const words = useWords()
   const [params, setParams] = useSearchParams()
   const way = WAYS.find((one) => one === params.get('way')) ?? 'type'
-  const [address, setAddress] = useState(file?.controllerUrl ?? location.origin)
+  const own = usePublicUrl()
+  const [address, setAddress] = useState(file?.controllerUrl ?? own)
   if (node.status === 'retired') return <Retired node={node} />
   return (
     <>
@@ -45,7 +46,18 @@ export function SetUp({ file, made, node }: SetUpProps) {
         </div>
         {way === 'type' && <Line address={address} node={node} />}
         {way === 'code' && <Code address={address} node={node} />}
-        {way === 'stick' && <Stick address={address} file={file} made={made} node={node} />}
+        {way === 'stick' && (
+          <Stick
+            address={address}
+            // One with another address than the one that is shown leads the box elsewhere.
+            file={file?.controllerUrl === address ? file : undefined}
+            made={(one) => {
+              setAddress(one.controllerUrl)
+              made(one)
+            }}
+            node={node}
+          />
+        )}
         {way === 'prepared' && <p>{words.onboard.preparedIt}</p>}
         {way !== 'prepared' && <Address value={address} onInput={(e) => setAddress(e.currentTarget.value)} />}
       </Section>
@@ -55,14 +67,14 @@ export function SetUp({ file, made, node }: SetUpProps) {
 }
 
 /** The line to type. The controller makes it: it knows whether the box needs to be told its key. */
-function Line(of: MintProps) {
+function Line(of: IssueProps) {
   const words = useWords()
   return (
     <>
       <p>{words.onboard.typeIt}</p>
-      <Mint<{ installLine: string }> {...of} what="bootstrap-token" make={() => words.onboard.makeLine}>
+      <IssueToken<{ installLine: string }> {...of} what="bootstrap-token" make={() => words.onboard.makeLine}>
         {({ installLine }) => <Copyable label={words.onboard.line} text={installLine} />}
-      </Mint>
+      </IssueToken>
     </>
   )
 }

@@ -18,7 +18,6 @@ export function Keys({ node }: { node: Node }) {
   const key = useRead<{ data: SshCredential | null }>(path, ['node'])
   const [asking, setAsking] = useState<'hostKeys' | 'renew'>()
   const close = (): void => setAsking(undefined)
-  const renew = useWrite(close)
   return (
     <Section title={words.recorders.sshKey}>
       <Loading of={key}>
@@ -28,20 +27,26 @@ export function Keys({ node }: { node: Node }) {
         {node.status !== 'retired' && <Button onClick={() => setAsking('renew')}>{words.recorders.renew}</Button>}
         <Button onClick={() => setAsking('hostKeys')}>{words.recorders.editHostKeys}</Button>
       </div>
-      {asking === 'renew' && (
-        <Confirm
-          title={words.recorders.renew}
-          deed={words.recorders.renew}
-          close={close}
-          confirm={() => renew.mutate({ body: {}, method: 'POST', path: `${path}/rotate` })}
-          error={renew.error}
-          pending={renew.isPending}
-        >
-          <p>{words.recorders.renewExplained}</p>
-        </Confirm>
-      )}
+      {asking === 'renew' && <Renew close={close} path={path} />}
       {asking === 'hostKeys' && <HostKeys close={close} path={path} />}
     </Section>
+  )
+}
+
+function Renew({ close, path }: { close(): void; path: string }) {
+  const words = useWords()
+  const write = useWrite(close)
+  return (
+    <Confirm
+      title={words.recorders.renew}
+      deed={words.recorders.renew}
+      close={close}
+      confirm={() => write.mutate({ body: {}, method: 'POST', path: `${path}/rotate` })}
+      error={write.error}
+      pending={write.isPending}
+    >
+      <p>{words.recorders.renewExplained}</p>
+    </Confirm>
   )
 }
 

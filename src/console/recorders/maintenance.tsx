@@ -40,7 +40,6 @@ function Lifecycle({ node }: { node: Node }) {
   const [asking, setAsking] = useState<LifecycleAction>()
   const path = `/nodes/${encodeURIComponent(node.id)}`
   const jobs = useRead<{ data: LifecycleJob[] }>(`${path}/lifecycle-jobs`, ['node'])
-  const write = useWrite(() => setAsking(undefined))
   return (
     <Section title={words.recorders.jobs}>
       <div class={ui.row}>
@@ -68,20 +67,27 @@ function Lifecycle({ node }: { node: Node }) {
           </>
         )}
       </Loading>
-      {asking && (
-        <Confirm
-          title={words.recorders.actions[asking] ?? asking}
-          deed={words.recorders.actions[asking] ?? asking}
-          close={() => setAsking(undefined)}
-          confirm={() => write.mutate({ body: {}, method: 'POST', path: `${path}/lifecycle/${asking}` })}
-          error={write.error}
-          pending={write.isPending}
-          {...(asking === 'uninstall' ? { typed: node.alias } : {})}
-        >
-          <p>{words.recorders.explained[asking]}</p>
-        </Confirm>
-      )}
+      {asking && <Act key={asking} action={asking} close={() => setAsking(undefined)} node={node} />}
     </Section>
+  )
+}
+
+function Act({ action, close, node }: { action: LifecycleAction; close(): void; node: Node }) {
+  const words = useWords()
+  const write = useWrite(close)
+  const path = `/nodes/${encodeURIComponent(node.id)}/lifecycle/${action}`
+  return (
+    <Confirm
+      title={words.recorders.actions[action] ?? action}
+      deed={words.recorders.actions[action] ?? action}
+      close={close}
+      confirm={() => write.mutate({ body: {}, method: 'POST', path })}
+      error={write.error}
+      pending={write.isPending}
+      {...(action === 'uninstall' ? { typed: node.alias } : {})}
+    >
+      <p>{words.recorders.explained[action]}</p>
+    </Confirm>
   )
 }
 
@@ -117,18 +123,24 @@ function JobRow({ job: { action, error, requestedAt, requestedBy, status, stderr
 
 type Asked = 'retire' | 'revoke' | 'rotate'
 
+const PATHS: Record<Asked, string> = {
+  retire: 'retire',
+  revoke: 'credentials/revoke',
+  rotate: 'credentials/rotate',
+}
+
+interface Credentialed {
+  data: { credential?: NodeCredential & { token?: string } }
+}
+
 function Credentials({ node }: { node: Node }) {
   const words = useWords()
   const [, go] = useLocation()
   const [asking, setAsking] = useState<Asked>()
   const path = `/nodes/${encodeURIComponent(node.id)}`
-  const write = useWrite<{ data: { credential?: NodeCredential & { token?: string } } }>(() => setAsking(undefined))
-  const paths: Record<Asked, string> = {
-    retire: `${path}/retire`,
-    revoke: `${path}/credentials/revoke`,
-    rotate: `${path}/credentials/rotate`,
-  }
-  const token = write.data?.data.credential?.token
+  // Shown once: what is asked for next takes its place.
+  const [token, setToken] = useState<string>()
+  const reinstate = useWrite()
   const retired = node.status === 'retired'
   return (
     <Section title={words.recorders.credentials}>
@@ -150,8 +162,8 @@ function Credentials({ node }: { node: Node }) {
           <Deed
             needs="node:manage"
             roomId={node.roomId}
-            disabled={write.isPending}
-            onClick={() => write.mutate({ method: 'POST', path: `${path}/reinstate` })}
+            disabled={reinstate.isPending}
+            onClick={() => reinstate.mutate({ method: 'POST', path: `${path}/reinstate` })}
           >
             {words.recorders.reinstate}
           </Deed>
@@ -167,20 +179,45 @@ function Credentials({ node }: { node: Node }) {
           <Copyable label={words.recorders.token} text={token} />
         </>
       )}
-      {write.error && !asking && <Failure error={write.error} />}
+      {reinstate.error && <Failure error={reinstate.error} />}
       {asking && (
-        <Confirm
-          title={words.recorders[asking]}
-          deed={words.recorders[asking]}
+        <Credential
+          key={asking}
+          asked={asking}
           close={() => setAsking(undefined)}
-          confirm={() => write.mutate({ method: 'POST', path: paths[asking] })}
-          error={write.error}
-          pending={write.isPending}
-          {...(asking === 'rotate' ? {} : { typed: node.alias })}
-        >
-          <p>{words.recorders[`${asking}Explained`]}</p>
-        </Confirm>
+          done={({ data }) => setToken(data.credential?.token)}
+          node={node}
+        />
       )}
     </Section>
+  )
+}
+
+interface CredentialProps {
+  asked: Asked
+  close(): void
+  done(answer: Credentialed): void
+  node: Node
+}
+
+function Credential({ asked, close, done, node }: CredentialProps) {
+  const words = useWords()
+  const write = useWrite<Credentialed>((answer) => {
+    done(answer)
+    close()
+  })
+  const path = `/nodes/${encodeURIComponent(node.id)}/${PATHS[asked]}`
+  return (
+    <Confirm
+      title={words.recorders[asked]}
+      deed={words.recorders[asked]}
+      close={close}
+      confirm={() => write.mutate({ method: 'POST', path })}
+      error={write.error}
+      pending={write.isPending}
+      {...(asked === 'rotate' ? {} : { typed: node.alias })}
+    >
+      <p>{words.recorders[`${asked}Explained`]}</p>
+    </Confirm>
   )
 }

@@ -96,7 +96,7 @@ function Past({ node }: { node: Node }) {
   return (
     <>
       {may(me, 'health:read', node.roomId) && <PastAlerts nodeId={node.id} />}
-      {may(me, 'audit:read') && <History id={node.id} />}
+      {may(me, 'audit:read') && <History id={node.id} kinds={['node']} />}
       {!may(me, 'health:read', node.roomId) && !may(me, 'audit:read') && <p>{words.common.needs('health:read')}</p>}
     </>
   )

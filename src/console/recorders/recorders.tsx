@@ -4,6 +4,7 @@ import type { Room } from '../../wire/rooms.ts'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
 import { useRead } from '../data/reads.ts'
+import { ExportLink } from '../library/export.tsx'
 import { When } from '../time/when.tsx'
 import { FilterBar, useFilters } from '../ui/filters.tsx'
 import { Badge, Loading, Name, Section, Title } from '../ui/parts.tsx'
@@ -50,7 +51,7 @@ export function RecordersPage(_: { id: string }) {
       />
       <Loading of={nodes}>
         {({ data, meta }) => (
-          <Section title={words.recorders.title}>
+          <Section title={words.recorders.title} aside={<ExportLink filters={filters} of="nodes" />}>
             <Table
               caption={words.recorders.title}
               empty={words.recorders.empty}

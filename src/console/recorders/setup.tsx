@@ -8,6 +8,7 @@ import { Badge, classes, Name, Section } from '../ui/parts.tsx'
 import { useToast } from '../ui/toast.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { unshown } from './audio.rules.ts'
 import { ChannelsDialog } from './channels.tsx'
 
 /** What a recorder is called, where it stands, what it captures with. */
@@ -29,13 +30,9 @@ function Identity({ node }: { node: Node }) {
   const write = useWrite(() => say(words.common.saved))
   const { audioDefaults: audio = {}, recordingCapacity } = node
   const options = (rooms.data?.data ?? []).map(({ id, name, site }) => [id, `${site}, ${name}`] as const)
-  const send = ({ audioDefaults, recordingCapacity: capacity, ...body }: Record<string, unknown>): void =>
+  const send = ({ audioDefaults, ...body }: Record<string, unknown>): void =>
     write.mutate({
-      body: {
-        ...body,
-        audioDefaults: { ...audio, ...(audioDefaults as object) },
-        ...(capacity ? { recordingCapacity: capacity } : {}),
-      },
+      body: { ...body, audioDefaults: { ...unshown(audio), ...(audioDefaults as object) } },
       method: 'PATCH',
       path: `/nodes/${encodeURIComponent(node.id)}`,
     })
@@ -64,7 +61,8 @@ function Identity({ node }: { node: Node }) {
           min={1}
           max={128}
           label={words.recorders.capacity}
-          defaultValue={recordingCapacity?.maxConcurrentRecordings}
+          defaultValue={recordingCapacity?.maxConcurrentRecordings ?? 1}
+          required
         />
         <Choice
           name="audioDefaults.captureBackend"

@@ -24,3 +24,12 @@ export const captureOf = ({ all, device }: Share) => ({
   captureInterfaceId: device.id,
   ...(all ? {} : { captureChannelSelection: device.channels.map(({ index }) => index) }),
 })
+
+/** The names of devices by their ids; those that share one are told apart by where they are plugged in. */
+export function titlesOf({ interfaces }: Pick<Node, 'interfaces'>): ReadonlyMap<string, string> {
+  const named = Map.groupBy(interfaces, ({ alias }) => alias)
+  const isShared = (alias: string): boolean => (named.get(alias)?.length ?? 0) > 1
+  return new Map(
+    interfaces.map(({ alias, id, systemRef }) => [id, isShared(alias) ? `${alias} (${systemRef})` : alias]),
+  )
+}

@@ -1,7 +1,8 @@
 import { encode } from 'uqr'
 import type { Room } from '../../wire/rooms.ts'
-import { isLocal } from '../data/address.rules.ts'
+import { hostOf, isLocal } from '../data/address.rules.ts'
 import { useRead } from '../data/reads.ts'
+import { usePublicUrl } from '../onboard/address.tsx'
 import { useFilters } from '../ui/filters.tsx'
 import { Choice, Tick } from '../ui/form.tsx'
 import { Button, classes, Loading, Name, Title } from '../ui/parts.tsx'
@@ -13,6 +14,7 @@ import { locationOf } from './list.rules.ts'
 /** Signs for the door or the box: the address of a room, nothing secret. `every`: of all rooms of its site. */
 export function LabelPage({ id }: { id: string }) {
   const words = useWords()
+  const address = usePublicUrl()
   const { set, values } = useFilters(['every', 'paper'])
   const room = useRead<{ data: Room }>(`/rooms/${encodeURIComponent(id)}`, ['room'])
   const rooms = useRead<{ data: Room[] }>(values.every ? '/rooms' : undefined, ['room'])
@@ -45,7 +47,7 @@ export function LabelPage({ id }: { id: string }) {
                 {words.edit.print}
               </Button>
             </div>
-            {isLocal(location.hostname) && (
+            {isLocal(hostOf(address)) && (
               <div class={css.frame}>
                 <p class={classes(ui.notice, ui.warn)}>{words.edit.localLabel}</p>
               </div>
@@ -64,9 +66,10 @@ export function LabelPage({ id }: { id: string }) {
 
 function Label({ room }: { room: Room }) {
   const words = useWords()
+  const address = usePublicUrl()
   return (
     <article class={css.label}>
-      <Code text={`${location.origin}/rooms/${encodeURIComponent(room.id)}`} />
+      <Code text={`${address}/rooms/${encodeURIComponent(room.id)}`} />
       <div>
         <p class={css.name}>
           <Name>{room.name}</Name>
@@ -75,7 +78,7 @@ function Label({ room }: { room: Room }) {
           <Name>{locationOf(room, words.rooms.floor)}</Name>
         </p>
         <p class={css.small}>{words.edit.scan}</p>
-        <p class={css.small}>{location.host}</p>
+        <p class={css.small}>{address.replace(/^https?:\/\//, '')}</p>
       </div>
     </article>
   )

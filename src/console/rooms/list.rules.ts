@@ -6,6 +6,11 @@ import type { CalendarItem } from '../../wire/schedules.ts'
 /** The worst first: of several recorders a room is in the state of the worst. */
 const GRAVITY: readonly NodeStatus[] = ['alerting', 'offline', 'degraded', 'recording', 'provisioning', 'online']
 
+const SILENT: ReadonlySet<string> = new Set(['offline', 'provisioning', 'retired'])
+
+/** Whether a recorder sends nothing and takes no orders. */
+export const isSilent = ({ status }: Pick<Node, 'status'>): boolean => SILENT.has(status)
+
 /** Recorders by the rooms they stand in or have channels in. */
 export function nodesByRoom(nodes: readonly Node[]): ReadonlyMap<string, Node[]> {
   const found = new Map<string, Node[]>()

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Capability } from '../../wire/permissions.ts'
+import { CAPABILITIES, type Capability } from '../../wire/permissions.ts'
 import type { RosterEntry } from '../../wire/rooms.ts'
 import { searched } from '../access/chosen.tsx'
 import { useApp } from '../app/context.ts'
@@ -7,109 +7,173 @@ import { useRead, useWrite } from '../data/reads.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Form, Tick } from '../ui/form.tsx'
 import { Button, classes, Failure, Loading, Name, Section } from '../ui/parts.tsx'
-import { Picker } from '../ui/picker.tsx'
+import { type Option, Picker } from '../ui/picker.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 
-/** What people may do in this room beside their roles. What a calendar made is shown, not changed. */
-export function People({ roomId }: { roomId: string }) {
-  const words = useWords()
+const pathOf = (roomId: string): string => `/rooms/${encodeURIComponent(roomId)}/roster`
+
+type Change = (now: readonly RosterEntry[]) => readonly RosterEntry[]
+
+/** The roster is replaced whole: it is read anew, so that what somebody else just changed is not lost. */
+function useRoster(roomId: string, done: () => void = () => {}) {
   const { api } = useApp()
-  const [adding, setAdding] = useState(false)
-  const path = `/rooms/${encodeURIComponent(roomId)}/roster`
-  const roster = useRead<{ data: RosterEntry[] }>(path, ['room', 'user'])
-  const write = useWrite(() => close())
-  const close = (): void => {
-    setAdding(false)
-    write.reset()
-  }
-  // The roster is replaced whole: it is read anew, so that what somebody else just changed is not lost.
-  const save = (change: (now: readonly RosterEntry[]) => readonly RosterEntry[]): void =>
+  const path = pathOf(roomId)
+  const write = useWrite(done)
+  const save = (change: Change): void =>
     write.mutate(async () => {
       const { data } = await api.get<{ data: RosterEntry[] }>(path)
       const manual = data.filter(({ source }) => source === 'manual')
       return { body: { entries: change(manual).map(kept) }, method: 'PUT', path }
     })
+  return { error: write.error, pending: write.isPending, save }
+}
+
+const isSame = (a: RosterEntry, b: RosterEntry): boolean =>
+  a.subjectId === b.subjectId && a.subjectType === b.subjectType
+
+const without = (entries: readonly RosterEntry[], gone: RosterEntry) => entries.filter((one) => !isSame(one, gone))
+
+const kept = ({ capabilities, subjectId, subjectType }: RosterEntry) => ({ capabilities, subjectId, subjectType })
+
+/** What people may do in this room beside their roles. What a calendar made is shown, not changed. */
+export function People({ roomId }: { roomId: string }) {
+  const words = useWords()
+  const [editing, setEditing] = useState<'new' | RosterEntry>()
+  const roster = useRead<{ data: RosterEntry[] }>(pathOf(roomId), ['room', 'user'])
+  const { error, pending, save } = useRoster(roomId)
   return (
-    <Section title={words.edit.people} aside={<Button onClick={() => setAdding(true)}>{words.edit.addPerson}</Button>}>
+    <Section
+      title={words.edit.people}
+      aside={<Button onClick={() => setEditing('new')}>{words.edit.addPerson}</Button>}
+    >
       <Loading of={roster}>
         {({ data }) => (
           <>
             {data.length === 0 && <p class={ui.quiet}>{words.edit.noPeople}</p>}
             <ul class={ui.rows}>
               {data.map((entry) => (
-                <li key={`${entry.subjectType} ${entry.subjectId} ${entry.source}`} class={ui.row}>
-                  <span class={ui.grow}>
-                    <Name>{entry.subjectName ?? entry.subjectId}</Name>
-                  </span>
-                  <span class={classes(ui.small, ui.quiet)}>
-                    {entry.capabilities.map((one) => words.edit.capabilities[one] ?? one).join(', ')}
-                  </span>
-                  {entry.source === 'calendar' ? (
-                    <span class={ui.small}>{words.edit.fromCalendar}</span>
-                  ) : (
-                    <Button disabled={write.isPending} onClick={() => save((now) => without(now, entry))}>
-                      {words.common.remove}
-                    </Button>
-                  )}
-                </li>
+                <Entry
+                  key={`${entry.subjectType} ${entry.subjectId} ${entry.source}`}
+                  edit={() => setEditing(entry)}
+                  entry={entry}
+                  pending={pending}
+                  remove={() => save((now) => without(now, entry))}
+                />
               ))}
             </ul>
-            {write.error && !adding && <Failure error={write.error} />}
-            {adding && (
-              <AddPerson
-                close={close}
-                error={write.error}
-                pending={write.isPending}
-                add={(entry) => save((now) => [...without(now, entry), entry])}
-              />
-            )}
           </>
         )}
       </Loading>
+      {error && <Failure error={error} />}
+      {editing && (
+        <PersonDialog
+          close={() => setEditing(undefined)}
+          roomId={roomId}
+          {...(editing === 'new' ? {} : { entry: editing })}
+        />
+      )}
     </Section>
   )
 }
 
-const without = (entries: readonly RosterEntry[], { subjectId, subjectType }: RosterEntry) =>
-  entries.filter((one) => one.subjectId !== subjectId || one.subjectType !== subjectType)
-
-const kept = ({ capabilities, subjectId, subjectType }: RosterEntry) => ({ capabilities, subjectId, subjectType })
-
-interface AddProps {
-  add(entry: RosterEntry): void
-  close(): void
-  error: Error | null
+interface EntryProps {
+  edit(): void
+  entry: RosterEntry
   pending: boolean
+  remove(): void
+}
+
+function Entry({ edit, entry: { capabilities, source, subjectId, subjectName }, pending, remove }: EntryProps) {
+  const words = useWords()
+  const name = subjectName ?? subjectId
+  return (
+    <li class={ui.row}>
+      <span class={ui.grow}>
+        <Name>{name}</Name>
+      </span>
+      <span class={classes(ui.small, ui.quiet)}>
+        {capabilities.map((one) => words.edit.capabilities[one]).join(', ')}
+      </span>
+      {source === 'calendar' ? (
+        <span class={ui.small}>{words.edit.fromCalendar}</span>
+      ) : (
+        <>
+          <Button aria-label={`${words.common.edit}: ${name}`} onClick={edit}>
+            {words.common.edit}
+          </Button>
+          <Button aria-label={`${words.common.remove}: ${name}`} disabled={pending} onClick={remove}>
+            {words.common.remove}
+          </Button>
+        </>
+      )}
+    </li>
+  )
 }
 
 const KINDS = ['user', 'group'] as const
 
-function AddPerson({ add, close, error, pending }: AddProps) {
+interface PersonProps {
+  close(): void
+  /** Absent: somebody new. */
+  entry?: RosterEntry
+  roomId: string
+}
+
+/** Who, and what they may do here. */
+function PersonDialog({ close, entry, roomId }: PersonProps) {
   const words = useWords()
-  const [kind, setKind] = useState<(typeof KINDS)[number]>('user')
-  const send = ({ can, subjectId }: Record<string, unknown>): void => {
-    const capabilities = Object.entries(can as Record<Capability, boolean>)
-      .filter(([, held]) => held)
-      .map(([capability]) => capability as Capability)
-    add({ capabilities, source: 'manual', subjectId: String(subjectId), subjectType: kind })
+  const [kind, setKind] = useState<RosterEntry['subjectType']>(entry?.subjectType ?? 'user')
+  const [chosen, setChosen] = useState<Option>()
+  const [missing, setMissing] = useState(false)
+  const { error, pending, save } = useRoster(roomId, close)
+  const subjectId = entry?.subjectId ?? chosen?.id
+  const send = ({ can }: Record<string, unknown>): void => {
+    // A name that was typed is nobody yet.
+    setMissing(subjectId === undefined)
+    if (subjectId === undefined) return
+    const held = can as Record<Capability, boolean>
+    const capabilities = CAPABILITIES.filter((one) => held[one])
+    const made: RosterEntry = { capabilities, source: 'manual', subjectId, subjectType: kind }
+    save((now) => [...without(now, made), made])
   }
   return (
-    <Dialog title={words.edit.addPerson} close={close}>
+    <Dialog title={entry ? (entry.subjectName ?? entry.subjectId) : words.edit.addPerson} close={close}>
       <Form error={error} pending={pending} send={send}>
-        <div class={ui.row} role="radiogroup" aria-label={words.edit.addPerson}>
-          {KINDS.map((one) => (
-            <label key={one} class={ui.button}>
-              <input type="radio" checked={kind === one} onChange={() => setKind(one)} />
-              {words.edit[one]}
-            </label>
-          ))}
-        </div>
-        <Picker key={kind} name="subjectId" label={words.edit[kind]} required {...searched(kind)} />
+        {!entry && (
+          <>
+            <div class={ui.row} role="radiogroup" aria-label={words.edit.addPerson}>
+              {KINDS.map((one) => (
+                <label key={one} class={ui.button}>
+                  <input type="radio" checked={kind === one} onChange={() => [setKind(one), setChosen(undefined)]} />
+                  {words.edit[one]}
+                </label>
+              ))}
+            </div>
+            <Picker
+              key={kind}
+              name="subjectId"
+              label={words.edit[kind]}
+              pick={setChosen}
+              required
+              {...searched(kind)}
+            />
+            {missing && !chosen && (
+              <p role="alert" class={ui.bad}>
+                {words.edit.choose}
+              </p>
+            )}
+          </>
+        )}
         <fieldset>
           <legend>{words.edit.people}</legend>
-          {Object.entries(words.edit.capabilities).map(([capability, word]) => (
-            <Tick key={capability} name={`can.${capability}`} label={word} defaultChecked={capability === 'view'} />
+          {CAPABILITIES.map((one) => (
+            <Tick
+              key={one}
+              name={`can.${one}`}
+              label={words.edit.capabilities[one]}
+              defaultChecked={entry ? entry.capabilities.includes(one) : one === 'view'}
+            />
           ))}
         </fieldset>
       </Form>

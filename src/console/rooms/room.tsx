@@ -2,13 +2,15 @@ import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { HealthEvent } from '../../wire/health.ts'
 import type { Interface, Node } from '../../wire/nodes.ts'
+import type { Recording } from '../../wire/recordings.ts'
 import type { Room, RoomOverview } from '../../wire/rooms.ts'
 import { AlertRow, isRisk } from '../alerts/row.tsx'
 import { useApp } from '../app/context.ts'
 import { Deed, HistoryLink } from '../app/deed.tsx'
 import { may } from '../app/may.rules.ts'
 import { useRead } from '../data/reads.ts'
-import { TakeRows } from '../library/rows.tsx'
+import { Length, TakeRows, TakeState } from '../library/rows.tsx'
+import { StopButton } from '../library/stop.tsx'
 import { MeterStrip } from '../meters/strip.tsx'
 import { ChannelsDialog } from '../recorders/channels.tsx'
 import { When } from '../time/when.tsx'
@@ -16,11 +18,11 @@ import { RecordButton } from '../today/record.tsx'
 import { Badge, Button, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
-import { captureOf, sharesOf } from './channels.rules.ts'
+import { captureOf, sharesOf, titlesOf } from './channels.rules.ts'
 import { DeleteRoom, RoomDialog } from './edit.tsx'
-import { locationOf } from './list.rules.ts'
+import { isSilent, locationOf } from './list.rules.ts'
 import { People } from './people.tsx'
-import { SILENT, Trial } from './trial.tsx'
+import { TestTake } from './testtake.tsx'
 
 /** What a technician does standing in the room: levels, listening, a test take. */
 export function RoomPage({ id }: { id: string }) {
@@ -28,6 +30,7 @@ export function RoomPage({ id }: { id: string }) {
     'room',
     'node',
     'recording',
+    'job',
     'schedule',
   ])
   return <Loading of={overview}>{({ data }) => <Shown overview={data} />}</Loading>
@@ -47,6 +50,7 @@ function Shown({ overview: { nodes, recentRecordings, room, upcoming } }: { over
         </p>
       </div>
       <RoomDeeds room={room} />
+      <Running takes={recentRecordings} />
       {nodes.length === 0 && <p>{words.rooms.noRecorder}</p>}
       {nodes.map((node) => (
         <Recorder key={node.id} node={node} roomId={room.id} />
@@ -59,9 +63,9 @@ function Shown({ overview: { nodes, recentRecordings, room, upcoming } }: { over
         <ul class={ui.rows}>
           {upcoming.map(({ recordingStartAt, scheduleId, scheduleName }) => (
             <li key={`${scheduleId} ${recordingStartAt}`} class={ui.row}>
-              <span class={ui.grow}>
+              <Link class={ui.grow} href={`/schedules/${encodeURIComponent(scheduleId)}`}>
                 <Name>{scheduleName}</Name>
-              </span>
+              </Link>
               <When at={recordingStartAt} />
             </li>
           ))}
@@ -69,6 +73,31 @@ function Shown({ overview: { nodes, recentRecordings, room, upcoming } }: { over
       </Section>
       {may(me, 'auth:manage') && <People roomId={room.id} />}
     </>
+  )
+}
+
+/** What records here now, and how to end it. */
+function Running({ takes }: { takes: readonly Recording[] }) {
+  const words = useWords()
+  const running = takes.filter(({ status }) => status === 'recording' || status === 'queued')
+  if (running.length === 0) return null
+  return (
+    <Section title={words.today.now}>
+      <ul class={ui.rows}>
+        {running.map((take) => (
+          <li key={take.id} class={ui.row}>
+            <TakeState take={take} />
+            <Link class={ui.grow} href={`/library/${encodeURIComponent(take.id)}`}>
+              <Name>{take.name}</Name>
+            </Link>
+            <span class={ui.numbers}>
+              <Length take={take} />
+            </span>
+            <StopButton take={take} />
+          </li>
+        ))}
+      </ul>
+    </Section>
   )
 }
 
@@ -98,6 +127,7 @@ function Recorder({ node, roomId }: { node: Node; roomId: string }) {
   const words = useWords()
   const { me } = useApp()
   const shares = sharesOf(node, roomId)
+  const titles = titlesOf(node)
   const [naming, setNaming] = useState<Interface>()
   return (
     <Section title={node.alias} aside={<Badge state={node.status} word={words.status[node.status] ?? node.status} />}>
@@ -107,7 +137,7 @@ function Recorder({ node, roomId }: { node: Node; roomId: string }) {
         <div key={device.id}>
           <div class={ui.heading}>
             <h3>
-              <Name>{device.alias}</Name>
+              <Name>{titles.get(device.id)}</Name>
             </h3>
             {may(me, 'node:manage') && (
               <Button onClick={() => setNaming(node.interfaces.find(({ id }) => id === device.id))}>
@@ -119,12 +149,12 @@ function Recorder({ node, roomId }: { node: Node; roomId: string }) {
         </div>
       ))}
       <div class={ui.row}>
-        {!SILENT.has(node.status) &&
+        {!isSilent(node) &&
           may(me, 'recording:create', roomId) &&
           shares.map((share) => (
             <RecordButton
               key={share.device.id}
-              of={{ alias: share.device.alias, what: { nodeId: node.id, ...captureOf(share) } }}
+              of={{ alias: titles.get(share.device.id) ?? '', what: { nodeId: node.id, ...captureOf(share) } }}
             />
           ))}
         {may(me, 'schedule:manage', roomId) && (
@@ -133,7 +163,7 @@ function Recorder({ node, roomId }: { node: Node; roomId: string }) {
           </Link>
         )}
       </div>
-      <Trial node={node} roomId={roomId} />
+      <TestTake node={node} roomId={roomId} />
       {naming && <ChannelsDialog close={() => setNaming(undefined)} device={naming} node={node} />}
     </Section>
   )

@@ -11,13 +11,13 @@ import { MeterStrip } from '../meters/strip.tsx'
 import { useElapsed, useHour, When } from '../time/when.tsx'
 import { dayAhead } from '../today/today.rules.ts'
 import { FilterBar, useFilters } from '../ui/filters.tsx'
-import { Badge, Button, classes, Loading, Name, Section, Title } from '../ui/parts.tsx'
+import { Badge, Button, classes, Failure, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import { Pager } from '../ui/table.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { sharesOf } from './channels.rules.ts'
 import { RoomDialog } from './edit.tsx'
-import { locationOf, matches, nextIn, nodesByRoom, runningIn, stateOf } from './list.rules.ts'
+import { isSilent, locationOf, matches, nextIn, nodesByRoom, runningIn, stateOf } from './list.rules.ts'
 
 /** Rooms on one page: as many recorders as one stream of levels can name. */
 const SIZE = 50
@@ -65,6 +65,7 @@ function Listed({ rooms }: { rooms: Room[] }) {
         searches={[{ label: words.rooms.search, name: 'q' }]}
         choices={[{ label: words.edit.site, name: 'site', options: sites.map((site) => [site, site] as const) }]}
       />
+      {now.error && <Failure error={now.error} />}
       {found.length === 0 && <p class={ui.quiet}>{words.common.noMatch}</p>}
       {bySite(shown).map(([site, own]) => (
         <Section key={site} title={site}>
@@ -87,6 +88,8 @@ function Listed({ rooms }: { rooms: Room[] }) {
 }
 
 interface Now {
+  /** Why there is nothing to say of the recorders. */
+  error: Error | null
   items: readonly CalendarItem[]
   nodes: ReadonlyMap<string, Node[]>
   takes: readonly Recording[]
@@ -106,13 +109,12 @@ function useNow(): Now {
     ['schedule', 'node'],
   )
   return {
+    error: nodes.data ? null : nodes.error,
     items: calendar.data?.data ?? [],
     nodes: nodesByRoom(nodes.data ?? []),
     takes: takes.data?.data ?? [],
   }
 }
-
-const SILENT = new Set(['offline', 'provisioning'])
 
 function Row({ now, room }: { now: Now; room: Room }) {
   const words = useWords()
@@ -142,7 +144,7 @@ function Row({ now, room }: { now: Now; room: Room }) {
         </p>
       )}
       {nodes
-        .filter(({ status }) => !SILENT.has(status))
+        .filter((node) => !isSilent(node))
         .flatMap((node) =>
           sharesOf(node, id).map(({ device }) => (
             <MeterStrip key={`${node.id} ${device.id}`} dense device={device} nodeId={node.id} />

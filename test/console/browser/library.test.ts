@@ -72,7 +72,7 @@ describe('the library', () => {
     await page.goto(`${controller.url}/library`)
     await page.getByLabel('Folder').selectOption('Autumn')
     await page.getByLabel('Sorted by').selectOption('name')
-    await page.getByLabel('Order').selectOption('asc')
+    await page.getByLabel('Order', { exact: true }).selectOption('asc')
     assert.match(page.url(), /folder=Autumn/)
     await page.reload()
     await page.getByRole('link', { name: 'Anatomy' }).focus()
@@ -137,6 +137,62 @@ describe('the library', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('heading', { level: 1, name: 'Library' }).waitFor()
     assert.equal((await controller.ask('GET', `/recordings/${takes[2]}`)).status, 404)
+    await page.context().close()
+  })
+
+  test('a take whose recorder died: what is stored is deleted only after a question that names it; another like it keeps it', async () => {
+    const device = { alias: 'Desk', backend: 'alsa', channelCount: 2, sampleRates: [48_000], systemName: 'Desk' }
+    const { id: deadId, token } = await controller.enroll('Dead recorder', {
+      interfaces: [{ ...device, systemRef: 'hw:CARD=Desk,DEV=0' }],
+    })
+    const start = { durationSeconds: 3600, name: 'Evidence', nodeId: deadId, tags: ['law'] }
+    const { json } = await controller.ask('POST', '/recordings', start)
+    const { data: recording, job } = json
+    const page = await visitor.signedIn({ size: 'phone' })
+    await page.goto(`${controller.url}/library/${recording.id}`)
+    await page.getByText('It has not begun').waitFor()
+    await page.getByRole('button', { name: 'Call off' }).click()
+    await page.getByRole('dialog', { name: 'Call off Evidence' }).waitFor()
+    await accessible(page, 'call off')
+    await page.keyboard.press('Escape')
+    await controller.raw('POST', `/recording-jobs/${job.id}/claim`, { token })
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'content-type': 'audio/flac',
+      'x-svc-duration-seconds': '2',
+      'x-svc-recording-job-id': job.id,
+    }
+    const part = `${controller.url}/api/v1/recordings/${recording.id}/cache-file?chunk=0`
+    const body = new Uint8Array(await controller.file(takes[0] ?? ''))
+    assert.equal((await fetch(part, { body, headers, method: 'PUT' })).status, 201)
+    const died = { headers: { 'x-svc-reason': 'power_lost' }, token }
+    assert.equal((await controller.raw('POST', `/recording-jobs/${job.id}/failed`, died)).status, 200)
+    await page.getByRole('button', { name: 'Play' }).waitFor({ timeout: 60_000 })
+    await page.getByRole('button', { name: 'Record again' }).click()
+    const question = page.getByRole('dialog', { name: 'Record Evidence again' })
+    await question.getByText('0:02 of sound that are stored here are deleted.').waitFor()
+    await accessible(page, 'record again')
+    await fits(page, 'record again')
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Cancel')
+    await page.keyboard.press('Enter')
+    await page.goto(`${controller.url}/activity?nodeId=${deadId}`)
+    await page.getByRole('button', { exact: true, name: 'Select' }).click()
+    await page.getByRole('checkbox', { name: /^Select rec_/ }).check()
+    await page.getByRole('button', { name: 'Record again' }).click()
+    const bulk = page.getByRole('dialog', { name: 'Record 1 take again' })
+    await bulk.getByText('0:02 are deleted').waitFor()
+    assert.ok(await bulk.getByRole('button', { name: 'Record again' }).isDisabled(), 'the number is typed first')
+    await accessible(page, 'record several again')
+    await fits(page, 'record several again')
+    await page.goto(`${controller.url}/library/${recording.id}`)
+    await page.getByRole('button', { name: 'New take like this' }).click()
+    await page.getByText('It has not begun').waitFor()
+    assert.ok((await controller.get(`/recordings/${recording.id}`)).cached, 'what was stored still is')
+    const [other] = await controller.get('/recordings?status=recording')
+    assert.deepEqual([other.name, other.nodeId, other.tags], ['Evidence', deadId, ['law']])
+    await page.getByRole('button', { name: 'Call off' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Call off' }).click()
+    await page.getByText('No sound has arrived.').waitFor()
     await page.context().close()
   })
 

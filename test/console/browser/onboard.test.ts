@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { Cards, missingPackages } from '../../e2e/card.ts'
 import { setUpBox } from '../../kit/box.ts'
-import { Visitor } from '../../kit/browser.ts'
+import { accessible, fits, Visitor } from '../../kit/browser.ts'
 import { Controller, House, until } from '../../kit/whole.ts'
 
 /** More than any page has to step through. */
@@ -18,7 +18,7 @@ describe('a room comes online', () => {
   let visitor: Visitor
   before(async () => {
     house = await House.open()
-    controller = await new Controller(house).start()
+    controller = await new Controller(house, { SVC_NODE_OFFLINE_AFTER_SECONDS: '15' }).start()
     await controller.login()
     // A test take is the way online, not the denoiser.
     const defaultRecordingProfileId = await controller.plainProfile('flac')
@@ -107,6 +107,40 @@ describe('a room comes online', () => {
     await click(page.getByRole('button', { name: 'Listen' }))
     await page.getByText('You hear Hall 2.').waitFor()
     t.diagnostic(`from "Bring a room online" to hearing it: ${((performance.now() - began) / 1000).toFixed(1)} s`)
+    await page.context().close()
+  })
+
+  test('a box that is away for a moment keeps its step, and says so', async () => {
+    const page = await visitor.signedIn({ size: 'phone' })
+    const { id: nodeId, token } = await controller.enroll('Crypt')
+    await page.goto(`${controller.url}/add?node=${nodeId}`)
+    await page.getByText('Waiting for the first contact.').waitFor()
+    await page.getByText('No other machine reaches this address.').waitFor()
+    await controller.raw('POST', `/nodes/${nodeId}/heartbeat`, {
+      body: { agentVersion: '0.1.0', hostname: 'crypt', status: 'online' },
+      token,
+    })
+    await page.getByText('has found no sound device').waitFor()
+    await until('it to be offline', async () => (await controller.get(`/nodes/${nodeId}`)).status === 'offline', 60)
+    await page.reload()
+    await page.getByText('Offline just now.').waitFor()
+    await page.getByRole('button', { name: 'Listen' }).waitFor()
+    await accessible(page, 'away')
+    await fits(page, 'away')
+    await page.getByRole('button', { name: 'Set up anew' }).click()
+    await page.getByText('Waiting for the first contact.').waitFor()
+    await page.getByRole('radio', { name: 'USB stick' }).check()
+    await page.getByRole('button', { name: 'Make a new file' }).click()
+    await page.getByRole('button', { name: 'Download roomtone.json' }).waitFor()
+    await page.locator('summary', { hasText: 'More' }).click()
+    await page.getByLabel('Address of this controller').fill('https://roomtone.example.org')
+    await page.getByText('No other machine reaches this address.').waitFor({ state: 'detached' })
+    assert.equal(await page.getByRole('button', { name: 'Download' }).count(), 0, 'the file has another address')
+    await page.getByRole('button', { name: 'Make a new file' }).click()
+    const download = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Download roomtone.json' }).click()
+    const stick = JSON.parse(fs.readFileSync(await (await download).path(), 'utf8'))
+    assert.equal(stick.controllerUrl, 'https://roomtone.example.org')
     await page.context().close()
   })
 

@@ -49,6 +49,13 @@ export const activity: Words['activity'] = {
   retried: (n) => `${vorgaenge(n)} neu begonnen.`,
   stopped: (n) => `${vorgaenge(n)} zum Beenden aufgefordert.`,
   notDone: (n) => `${vorgaenge(n)} unverändert und weiter ausgewählt.`,
+  stopCaptures: (n) => `${vorgaenge(n)} beenden`,
+  stopExplained:
+    'Was bisher aufgenommen wurde, bleibt erhalten. Was folgt, wird nicht aufgenommen; fortsetzen kann man keinen.',
+  retryCaptures: (n) => `${counted(n, 'Aufnahme', 'Aufnahmen')} noch einmal aufnehmen`,
+  retryExplained: (other) =>
+    `Was hier von diesen Aufnahmen abgelegt ist, wird gelöscht; was der Rekorder noch von ihnen hat, wird nicht mehr angenommen. Zurückholen kann man sie nicht. „${other}“ auf der Seite einer Aufnahme erhält beides.`,
+  deletes: (length) => `${length} werden gelöscht`,
   parts: 'Teile',
   partsOf: (name) => `Teile von ${name}`,
   noParts: 'Noch ist kein Teil angekommen.',

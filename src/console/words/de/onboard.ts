@@ -44,6 +44,7 @@ export const onboard: Words['onboard'] = {
     'Ist die Zeile, der Code oder die Datei abgelaufen? Erzeugen Sie eine neue.',
   ],
   online: (version) => `Verbunden, Version ${version}.`,
+  away: 'Gerade nicht verbunden. Es geht hier weiter, sobald der Rekorder wieder da ist: sehen Sie nach Strom und Netzwerkkabel.',
   speak: 'Sprechen Sie in jedes Mikrofon. Ein Kanal bekommt seinen Haken, wenn er Sie hört.',
   heard: 'gehört',
   notHeard: 'noch nicht gehört',
@@ -71,6 +72,7 @@ export const edit: Words['edit'] = {
   user: 'Person',
   group: 'Gruppe',
   addPerson: 'Person hinzufügen',
+  choose: 'Wählen Sie aus der Liste.',
   fromCalendar: 'aus einem Kalender',
   capabilities: {
     view: 'sehen und abspielen',

@@ -54,6 +54,12 @@ export const activity = {
   stopped: (n: number) => `${counted(n, 'capture', 'captures')} asked to stop.`,
   notDone: (n: number) =>
     counted(n, 'capture was not changed and stays selected.', 'captures were not changed and stay selected.'),
+  stopCaptures: (n: number) => `Stop ${counted(n, 'capture', 'captures')}`,
+  stopExplained: 'What was recorded so far is kept. What follows is not recorded, and none of them can go on.',
+  retryCaptures: (n: number) => `Record ${counted(n, 'take', 'takes')} again`,
+  retryExplained: (other: string) =>
+    `What is stored here of these takes is deleted, and what the recorder still holds of them is not accepted any more. There is no way back. “${other}” on the page of a take keeps both.`,
+  deletes: (length: string) => `${length} are deleted`,
   parts: 'Parts',
   partsOf: (name: string) => `Parts of ${name}`,
   noParts: 'No part has arrived.',

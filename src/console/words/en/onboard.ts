@@ -1,3 +1,5 @@
+import type { Capability } from '../../../wire/permissions.ts'
+
 export const onboard = {
   title: 'Bring a room online',
   steps: ['Name it', 'Set up the box', 'Wait for it', 'Hear it', 'Done'],
@@ -39,6 +41,7 @@ export const onboard = {
     'Has the line, the code or the file expired? Make a new one.',
   ],
   online: (version: string) => `Online, version ${version}.`,
+  away: 'Offline just now. It goes on here once the recorder is back: look at its power and its network cable.',
   speak: 'Say something into each microphone. A channel gets its tick when it hears you.',
   heard: 'heard',
   notHeard: 'not heard yet',
@@ -66,6 +69,7 @@ export const edit = {
   user: 'Person',
   group: 'Group',
   addPerson: 'Add person',
+  choose: 'Choose from the list.',
   fromCalendar: 'from a calendar',
   capabilities: {
     view: 'see and play',
@@ -75,7 +79,7 @@ export const edit = {
     edit: 'edit takes',
     download: 'download',
     delete: 'delete takes',
-  } as Record<string, string>,
+  } as Record<Capability, string>,
   label: 'Label',
   print: 'Print',
   paper: 'Paper',

@@ -7,23 +7,25 @@ import { instantOf } from '../time/format.rules.ts'
 import { Failure } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { usePublicUrl } from './address.tsx'
 
-export interface MintProps {
+export interface IssueProps {
   /** Of the controller, as the box is to reach it. */
   address: string
   node: Node
 }
 
-interface HowProps<T> extends MintProps {
+interface HowProps<T> extends IssueProps {
   children(told: T): ComponentChildren
   make(told: boolean): string
   what: 'bootstrap-token' | 'pairing-code'
 }
 
 /** What lets a box in, once: made at a click, shown with its end. */
-export function Mint<T>({ address, children, make, node, what }: HowProps<T>) {
+export function IssueToken<T>({ address, children, make, node, what }: HowProps<T>) {
   const words = useWords()
   const { clockwork } = useApp()
+  const own = usePublicUrl()
   const write = useWrite<{ data: T & { expiresAt: string } }>()
   const told = write.data?.data
   return (
@@ -43,7 +45,7 @@ export function Mint<T>({ address, children, make, node, what }: HowProps<T>) {
           onClick={() =>
             write.mutate({
               // Untouched it is left to the controller, which may have a public address of its own.
-              body: address === location.origin ? {} : { controllerUrl: address },
+              body: address === own ? {} : { controllerUrl: address },
               method: 'POST',
               path: `/nodes/${encodeURIComponent(node.id)}/${what}`,
             })
