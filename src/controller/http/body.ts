@@ -6,16 +6,18 @@ const MAX_DEPTH = 64
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * The JSON in the pieces of a body; no byte at all is `{}`.
- * @throws Fail 400 for broken UTF-8, broken JSON or absurd nesting.
+ * The JSON in the pieces of a body; no byte at all is `{}`. `most`: values in it, as schemas take their time for each.
+ * @throws Fail 400 for broken UTF-8, broken JSON, absurd nesting or more values.
  */
-export const parseBody = (parts: readonly Uint8Array[]): unknown =>
-  parts.length === 0 ? {} : parseJson(parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts))
+export const parseBody = (parts: readonly Uint8Array[], most = Number.POSITIVE_INFINITY): unknown =>
+  parts.length === 0 ? {} : parseJson(parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts), most)
 
-function parseJson(bytes: Uint8Array): unknown {
+function parseJson(bytes: Uint8Array, most: number): unknown {
   try {
     const text = utf8.decode(bytes)
-    if (depth(text) > MAX_DEPTH) throw new Error(`nested deeper than ${MAX_DEPTH} levels`)
+    const { depth, values } = extent(text)
+    if (depth > MAX_DEPTH) throw new Error(`nested deeper than ${MAX_DEPTH} levels`)
+    if (values > most) throw new Error(`more than ${most} values: send fewer at once`)
     return JSON.parse(text)
   } catch (e) {
     throw new Fail(400, 'invalid_request', 'The request body is not valid JSON', {
@@ -26,19 +28,19 @@ function parseJson(bytes: Uint8Array): unknown {
 
 // Counted before parsing: code that walks the value later (schemas, stringify) recurses. One pass by hand: a regular
 // expression for strings would backtrack from every quote of a text that never closes one.
-function depth(text: string): number {
-  let level = 0
-  let deepest = 0
+function extent(text: string): { depth: number; values: number } {
+  let [level, depth, values] = [0, 0, 1]
   let quoted = false
   for (let at = 0; at < text.length; at++) {
     const c = text[at]
     if (quoted && c === '\\') at++
     else if (c === '"') quoted = !quoted
     else if (quoted) continue
-    else if (c === '[' || c === '{') deepest = Math.max(deepest, ++level)
+    else if (c === ',') values++
+    else if (c === '[' || c === '{') depth = Math.max(depth, ++level)
     else if (c === ']' || c === '}') level--
   }
-  return deepest
+  return { depth, values }
 }
 
 // Limits that keep the answer short: number of issues, and length of each text.

@@ -53,3 +53,13 @@ test('a body takes its place until its turn is over', async () => {
   await turn.promise
   assert.equal((await read(source(), 'x', 100)).length, 1)
 })
+
+test('a body of more values than anybody means is refused before they are looked at; commas in texts are none', async () => {
+  const k = kit()
+  const admin = k.as('admin')
+  const many = await admin.post('/recordings/bulk-delete', { recordingIds: Array.from({ length: 10_001 }, () => ({})) })
+  assert.deepEqual([many.status, many.json.issues[0].message], [400, 'more than 10000 values: send fewer at once'])
+  const text = await admin.post('/rooms', { name: 'Hall', notes: ','.repeat(20_000), site: 'North' })
+  assert.doesNotMatch(text.text, /values/)
+  await k.close()
+})

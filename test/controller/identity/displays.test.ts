@@ -168,3 +168,18 @@ test('a link opens some screens a minute and fifty in all; a screen in use is no
   assert.equal((await wall(first.headers)).status, 200)
   assert.equal((await admin.post('/auth/display-links', { name: 'All', site: '*' })).status, 400)
 })
+
+test('one screen of a link does not darken the others', async () => {
+  const { k, make, open } = await world()
+  const { token } = await make({ name: 'Foyer', site: 'North' })
+  const [first, second] = [(await open(token)).headers, (await open(token)).headers]
+  const ask = (headers: Record<string, string>) => k.app.request('/api/v1/display/meter-events', { headers })
+  const opened = await Promise.all(Array.from({ length: 17 }, () => ask(first)))
+  assert.deepEqual(
+    opened.map(({ status }) => status).filter((status) => status !== 200),
+    [429],
+  )
+  const other = await ask(second)
+  assert.equal(other.status, 200)
+  for (const { body } of [...opened, other]) await body?.cancel()
+})

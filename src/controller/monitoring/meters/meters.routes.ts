@@ -106,7 +106,8 @@ const displayRoutes = ({
     query: MeterStream,
     run: async ({ now, principal, query, request }) => {
       const source = meterEvents({ ...query, layouts, meters, now, principal, principals, watchers })
-      return { response: eventStream(streams, principal.id, request, source) }
+      // Screens of one link are as many callers: one of them must not darken the others.
+      return { response: eventStream(streams, principal.sessionId, request, source) }
     },
   }),
 ]

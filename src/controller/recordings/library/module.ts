@@ -63,7 +63,7 @@ const audioTools = (config: Config) => ({
 
 function recordingRoutes(base: Base, { health, recordings: api, uploads }: Deps) {
   const { authorization, clock, config, db, events, ids, log, notifier } = base
-  const { principals, visibility } = authorization
+  const { principals, scope, visibility } = authorization
   const { jobs, paths, openPlaybacks, recordings } = api
   const takes = config.SVC_RECORDING_CACHE_DIR
   return [
@@ -85,6 +85,7 @@ function recordingRoutes(base: Base, { health, recordings: api, uploads }: Deps)
       openPlaybacks,
       principals,
       recordings,
+      scope,
       takes,
       tickets: ticketStore(db),
     }),

@@ -2,12 +2,14 @@ import { type Clock, iso } from '../../../kernel/clock.ts'
 import { conflict } from '../../../kernel/fail.ts'
 import type { Ids } from '../../../kernel/ids.ts'
 import { API_PREFIX } from '../../../wire/headers.ts'
+import type { Permission } from '../../../wire/permissions.ts'
 import { type Rendition, RenditionQuery } from '../../../wire/recordings.ts'
 import { sendFile } from '../../http/files.ts'
 import { ConcurrencyLimit, tooManyStreams } from '../../http/places.ts'
 import type { UserPrincipal } from '../../http/principal.ts'
 import type { Principals } from '../../http/principals.ts'
 import { type AnyRoute, flow, type Incoming, type Streamed, stream } from '../../http/route.ts'
+import type { Scope } from '../../http/scope.ts'
 import { type Notifier, topics } from '../../scheduler/notifier.ts'
 import { isComing } from '../chunks/chunks.rules.ts'
 import type { ChunkStore } from '../chunks/chunks.store.ts'
@@ -25,6 +27,7 @@ interface Playback {
   openPlaybacks: OpenPlaybacks
   principals: Principals
   recordings: RecordingStore
+  scope: Scope
   takes: string
   tickets: TicketStore
 }
@@ -39,7 +42,7 @@ const JOIN_SECONDS = 50
 const PAUSE_SECONDS = 120
 // Simultaneous responses per user, including those that wait for a join.
 const MAX_PER_USER = 16
-// How often the session is checked while a file is sent.
+// How often rights are checked while a file is sent.
 const CHECK_MS = 5000
 
 const one = (p: { id: string }) => ({ type: 'recording', id: p.id })
@@ -146,14 +149,18 @@ const downloadRoute = (playback: Playback): AnyRoute =>
     },
   })
 
-/** Whether the session is still valid; looked up every few seconds. */
-function sessionCheck({ clock, principals }: Playback, principal: UserPrincipal): () => boolean {
+/** Whether the person may still have this take: session, permission and scope, looked up every few seconds. */
+function rightsCheck({ clock, principals, scope }: Playback, { id, permission, principal }: Wanted): () => boolean {
   let checkedAt = clock.monotonic()
   let lasts = true
+  const allowed = (): boolean => {
+    const person = principals.reload(principal)
+    return person !== undefined && scope.decide(person, permission, one({ id })).allowed
+  }
   return () => {
     if (lasts && clock.monotonic() - checkedAt >= CHECK_MS) {
       checkedAt = clock.monotonic()
-      lasts = principals.reload(principal) !== undefined
+      lasts = allowed()
     }
     return lasts
   }
@@ -162,6 +169,7 @@ function sessionCheck({ clock, principals }: Playback, principal: UserPrincipal)
 interface Wanted {
   disposition: 'attachment' | 'inline'
   id: string
+  permission: Permission
   rendition: Rendition | undefined
   request: Incoming
   principal: UserPrincipal
@@ -169,7 +177,7 @@ interface Wanted {
 
 /** Sends a stored file; `ended` is called when the body is over. @throws Fail 409 when there is none. */
 async function sent(playback: Playback, wanted: Wanted, ended: () => void): Promise<Streamed> {
-  const { disposition, id, rendition, request, principal } = wanted
+  const { disposition, id, rendition, request } = wanted
   const { openPlaybacks, recordings, takes } = playback
   const recording = recordings.get(id)
   const file = await stored(playback, id, rendition, request.gone())
@@ -182,7 +190,7 @@ async function sent(playback: Playback, wanted: Wanted, ended: () => void): Prom
     disposition,
     ended,
     hold: () => openPlaybacks.hold(id),
-    mayGoOn: sessionCheck(playback, principal),
+    mayGoOn: rightsCheck(playback, wanted),
     name,
     path: file.path,
     size: file.sizeBytes,
@@ -216,7 +224,7 @@ const mediaRoutes = (playback: Playback): AnyRoute[] => {
       action: 'recordings.playback.stream',
       query: RenditionQuery,
       run: ({ params: { id }, query: { rendition }, request, principal }) =>
-        send({ disposition: 'inline', id, rendition, request, principal }),
+        send({ disposition: 'inline', id, permission: listen.permission, rendition, request, principal }),
     }),
     stream({
       method: 'GET',
@@ -225,7 +233,7 @@ const mediaRoutes = (playback: Playback): AnyRoute[] => {
       action: 'recordings.download.file',
       query: RenditionQuery,
       run: ({ params: { id }, query: { rendition }, request, principal }) =>
-        send({ disposition: 'attachment', id, rendition, request, principal }),
+        send({ disposition: 'attachment', id, permission: download.permission, rendition, request, principal }),
     }),
   ]
 }

@@ -109,13 +109,17 @@ test('an answer that is refused after its file was found gives its place back', 
   await k.close()
 })
 
-test('a file that is being sent ends with its session', async () => {
-  const { k } = shelf()
-  const { body } = await opened(k, '/recordings/r1/file')
-  const reader = body?.getReader()
-  assert.ok((await reader?.read())?.value)
-  k.sql(`UPDATE sessions SET revoked_at = ? WHERE user_id = 'ann'`, k.now())
-  k.advance('6s')
-  await assert.rejects(async () => reader?.read(), /no longer allowed/)
-  await k.close()
-})
+for (const [what, end] of [
+  ['session', `UPDATE sessions SET revoked_at = '2026-03-02T09:00:00.000Z' WHERE user_id = 'ann'`],
+  ['role', `DELETE FROM user_roles WHERE user_id = 'ann'`],
+] as const)
+  test(`a file that is being sent ends with the ${what}`, async () => {
+    const { k } = shelf()
+    const { body } = await opened(k, '/recordings/r1/file')
+    const reader = body?.getReader()
+    assert.ok((await reader?.read())?.value)
+    k.sql(end)
+    k.advance('6s')
+    await assert.rejects(async () => reader?.read(), /no longer allowed/)
+    await k.close()
+  })
