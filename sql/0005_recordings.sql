@@ -148,7 +148,7 @@ CREATE INDEX jobs_node ON recording_jobs (node_id, status, created_at);
 CREATE INDEX jobs_status ON recording_jobs (status, created_at);
 CREATE INDEX jobs_lease ON recording_jobs (lease_expires_at) WHERE status IN ('running', 'stop_requested');
 -- Takes that their recorders may still bring: few, and asked for again and again.
-CREATE INDEX jobs_cut_off ON recording_jobs (recording_id)
+CREATE INDEX jobs_cut_off ON recording_jobs (failure_reason, recording_id)
   WHERE failure_reason IN ('lease_expired', 'stop_request_lease_expired');
 -- A recording is being made by one job at a time.
 CREATE UNIQUE INDEX one_active_job ON recording_jobs (recording_id) WHERE status IN ('queued', 'running', 'stop_requested');

@@ -979,7 +979,7 @@ CREATE INDEX jobs_cell ON recording_jobs (cell, created_at, id);
 
 CREATE INDEX jobs_created ON recording_jobs (created_at, id, cell);
 
-CREATE INDEX jobs_cut_off ON recording_jobs (recording_id)
+CREATE INDEX jobs_cut_off ON recording_jobs (failure_reason, recording_id)
   WHERE failure_reason IN ('lease_expired', 'stop_request_lease_expired');
 
 CREATE INDEX jobs_lease ON recording_jobs (lease_expires_at) WHERE status IN ('running', 'stop_requested');

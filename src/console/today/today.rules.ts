@@ -1,4 +1,4 @@
-import type { Capture, Undelivered, UndeliveredTotal } from '../../wire/recordings.ts'
+import type { Capture, Undelivered, UndeliveredTotal } from '../../wire/captures.ts'
 import type { CalendarItem, Risk } from '../../wire/schedules.ts'
 
 const HOUR_MS = 3_600_000

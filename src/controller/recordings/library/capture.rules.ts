@@ -1,4 +1,5 @@
-import type { Capture, Command, JobProgress, Undelivered, UndeliveredTotal } from '../../../wire/recordings.ts'
+import type { Capture, Undelivered, UndeliveredTotal } from '../../../wire/captures.ts'
+import type { Command, JobProgress } from '../../../wire/recordings.ts'
 
 /** What a recording tells of its job, as `OF_JOB` (captures.store.ts) reads it. */
 export interface OfJob {

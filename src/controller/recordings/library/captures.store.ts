@@ -1,4 +1,4 @@
-import type { UndeliveredTotal } from '../../../wire/recordings.ts'
+import type { UndeliveredTotal } from '../../../wire/captures.ts'
 import type { Visibility } from '../../http/visibility.ts'
 import type { Db } from '../../store/db.ts'
 import { Lister } from '../../store/filter.ts'
