@@ -128,9 +128,7 @@ export function recordingStore(db: Db, small = SMALL_SET) {
   const filesOf = db.stmt<{ id: string }, RecordingFile>(
     `SELECT ${FILE_COLUMNS} FROM recording_files WHERE recording_id = @id ORDER BY rendition`,
   )
-  const activeJob = db.stmt<{ id: string }, { id: string }>(
-    `SELECT id FROM recording_jobs WHERE recording_id = @id AND status IN ('queued', 'running', 'stop_requested') LIMIT 1`,
-  )
+  const isIdle = idleness(db)
   const details = db.stmt<{ id: string }, { rendition: StoredRendition; details: string }>(
     `SELECT rendition, details FROM recording_files WHERE recording_id = @id AND details IS NOT NULL ORDER BY rendition`,
   )
@@ -143,7 +141,6 @@ export function recordingStore(db: Db, small = SMALL_SET) {
   }
   const get = (id: string): Recording => found(find(id), 'Recording')
   /** @throws Fail 404, or 409 `recording_active` while a take or a job is under way. */
-  const isIdle = ({ id, status }: Recording): boolean => !isActive(status) && activeJob.get({ id }) === undefined
   const mustBeOver = (id: string): Recording => {
     const recording = get(id)
     if (!isIdle(recording)) throw conflict('recording_active', 'Active recordings cannot be deleted')
@@ -169,10 +166,7 @@ export function recordingStore(db: Db, small = SMALL_SET) {
     files,
     mustBeOver,
     /** Whether it is there and neither a take nor a job is under way. */
-    isOver(id: string): boolean {
-      const recording = find(id)
-      return recording !== undefined && isIdle(recording)
-    },
+    isOver: (id: string): boolean => [find(id)].some((one) => one && isIdle(one)),
     ...facetStore(db, cells),
     /** One page of what the caller may see; a total that is not `exact` is a lower bound. */
     list(
@@ -217,6 +211,14 @@ export function recordingStore(db: Db, small = SMALL_SET) {
   }
 }
 export type RecordingStore = ReturnType<typeof recordingStore>
+
+/** Whether neither a take nor a job of a recording is under way. */
+function idleness(db: Db): (recording: Recording) => boolean {
+  const activeJob = db.stmt<{ id: string }, { id: string }>(
+    `SELECT id FROM recording_jobs WHERE recording_id = @id AND status IN ('queued', 'running', 'stop_requested') LIMIT 1`,
+  )
+  return ({ id, status }) => !isActive(status) && !activeJob.get({ id })
+}
 
 function creator(db: Db, search: SearchStore, get: (id: string) => Recording) {
   const insert = db.stmt<Params>(
