@@ -302,7 +302,7 @@ describe('rooms and recorders', () => {
     await page.getByRole('button', { name: 'Edit: Rosa' }).click()
     await page.getByLabel('delete takes').uncheck()
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
-    await page.getByText('delete takes').waitFor({ state: 'detached' })
+    await page.getByText('see and play, listen live, delete takes').waitFor({ state: 'detached' })
     await page.context().close()
     const hers = await visitor.visit()
     await signIn(hers, person)
