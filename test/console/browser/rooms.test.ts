@@ -279,6 +279,8 @@ describe('rooms and recorders', () => {
     await page.goto(`${controller.url}/rooms/${room.id}`)
     await page.getByRole('button', { name: 'Add person' }).click()
     await page.getByRole('combobox', { name: 'Person' }).fill('rosa@')
+    await page.getByRole('option', { name: /Rosa/ }).waitFor()
+    await page.keyboard.press('Escape')
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
     await page.getByText('Choose from the list.').waitFor()
     await page.getByRole('combobox', { name: 'Person' }).click()
