@@ -100,6 +100,7 @@ describe('the console', () => {
     await until('a level', async () => /-\d+ dB/.test((await meter.getAttribute('aria-valuetext')) ?? ''))
     await page.getByRole('button', { name: 'Stop' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' })
     await until('the take to be delivered', async () => (await controller.get('/recordings?search=Guest'))[0].cached)
     await page.context().close()
