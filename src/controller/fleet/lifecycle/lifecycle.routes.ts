@@ -49,6 +49,7 @@ export const lifecycleRoutes = ({ dispatch, ids, jobs, nodes }: Parts): AnyRoute
     permission: 'node:manage',
     action: 'nodes.lifecycle.run',
     target: node,
+    whole: true,
     audit: 'decision',
     body: LifecycleRequest,
     status: 202,
