@@ -139,7 +139,7 @@ CREATE TABLE bootstrap_tokens (
   token_hash   TEXT PRIMARY KEY NOT NULL,
   token_prefix TEXT NOT NULL,
   node_id      TEXT NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
-  created_by   TEXT REFERENCES users (id) ON DELETE SET NULL,
+  created_by   TEXT REFERENCES users (id) ON DELETE CASCADE, -- NULL: the controller itself
   created_at   TEXT NOT NULL,
   expires_at   TEXT NOT NULL,
   consumed_at  TEXT,

@@ -7,8 +7,10 @@ CREATE TABLE display_links (
   expires_at   TEXT,                          -- NULL: until it is revoked
   created_at   TEXT NOT NULL,
   created_by   TEXT NOT NULL,                 -- e-mail, as it was
+  maker_id     TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
   last_used_at TEXT
 ) STRICT;
+CREATE INDEX display_links_maker ON display_links (maker_id);
 
 CREATE TABLE display_link_rooms (
   link_id TEXT NOT NULL REFERENCES display_links (id) ON DELETE CASCADE,

@@ -104,7 +104,7 @@ CREATE TABLE bootstrap_tokens (
   token_hash   TEXT PRIMARY KEY NOT NULL,
   token_prefix TEXT NOT NULL,
   node_id      TEXT NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
-  created_by   TEXT REFERENCES users (id) ON DELETE SET NULL,
+  created_by   TEXT REFERENCES users (id) ON DELETE CASCADE, -- NULL: the controller itself
   created_at   TEXT NOT NULL,
   expires_at   TEXT NOT NULL,
   consumed_at  TEXT,
@@ -215,6 +215,7 @@ CREATE TABLE display_links (
   expires_at   TEXT,                          -- NULL: until it is revoked
   created_at   TEXT NOT NULL,
   created_by   TEXT NOT NULL,                 -- e-mail, as it was
+  maker_id     TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
   last_used_at TEXT
 ) STRICT;
 
@@ -394,7 +395,7 @@ CREATE TABLE nodes (
 CREATE TABLE pairing_codes (
   node_id    TEXT PRIMARY KEY NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
   code_hash  TEXT NOT NULL UNIQUE,            -- HMAC-SHA-256 under a secret of this installation: 40 bits are guessed otherwise
-  created_by TEXT REFERENCES users (id) ON DELETE SET NULL,
+  created_by TEXT REFERENCES users (id) ON DELETE CASCADE,
   expires_at TEXT NOT NULL
 ) STRICT;
 
@@ -941,6 +942,8 @@ CREATE INDEX controller_settings_upload ON controller_settings (default_upload_p
 CREATE INDEX controller_settings_watchdog ON controller_settings (default_watchdog_policy_id);
 
 CREATE INDEX display_link_rooms_room ON display_link_rooms (room_id);
+
+CREATE INDEX display_links_maker ON display_links (maker_id);
 
 CREATE INDEX display_screens_link ON display_screens (link_id, created_at);
 

@@ -87,7 +87,7 @@ function pipelineOf({ clock, config, db, ids, log }: BaseOptions, events: Events
     guesses: limiter(config.SVC_TOKEN_FAILURE_LIMIT, config.SVC_LOGIN_FAILURE_WINDOW_SECONDS),
     log,
     outage: metricsOutage,
-    principals: principals(db, clock, { metrics: config.SVC_METRICS_TOKEN, runner: config.SVC_RUNNER_TOKEN }),
+    principals: principals(db, clock, placed, { metrics: config.SVC_METRICS_TOKEN, runner: config.SVC_RUNNER_TOKEN }),
     scope: placed,
     trustedProxies: new Set(config.trustedProxies),
     webOrigin: config.SVC_WEB_ORIGIN,

@@ -38,7 +38,7 @@ interface Deps {
 /** Nodes, rooms, onboarding and channel maps. */
 export function createFleet(base: Base, { certificates, keys }: Deps): Module<FleetApi> {
   const { authorization, config, db, events, ids } = base
-  const { visibility, scope } = authorization
+  const { principals, visibility, scope } = authorization
   const [publicUrl, tls] = [config.SVC_PUBLIC_URL, config.tls !== undefined]
   // How a new box recognises this controller over TLS; behind a proxy it would see the proxy's certificate.
   const introduction = (address: string | undefined) =>
@@ -64,7 +64,7 @@ export function createFleet(base: Base, { certificates, keys }: Deps): Module<Fl
   return {
     api: { assignments, detach, nodes, onboarding, reconcile, rooms, rosters },
     routes: [
-      ...nodeRoutes({ events, nodes, places, visibility }),
+      ...nodeRoutes({ ...onboarding, events, places, scope, visibility }),
       ...nodeExportRoutes(nodes, visibility),
       ...retireRoutes({ ...onboarding, events, retiring: retireStore(db) }),
       ...channelRoomRoutes({ channelRooms: channelRoomStore(db), events, nodes, places }),
@@ -77,7 +77,7 @@ export function createFleet(base: Base, { certificates, keys }: Deps): Module<Fl
         introduction,
         places,
       }),
-      ...pairingRoutes({ ...onboarding, address, introduction }),
+      ...pairingRoutes({ ...onboarding, address, introduction, vouches: principals.vouches }),
       ...roomRoutes({ ids, detach, places, visibility, rooms }),
       ...rosterRoutes(rooms, rosters),
       ...templateRoutes(templates, ids, visibility),

@@ -49,7 +49,7 @@ const sendsAudio = (permission: AnyRoute['permission']): boolean =>
 const ambiguous = (): Fail =>
   new Fail(400, 'ambiguous_credentials', 'Send the session cookie or a bearer token, not both', { outcome: 'denied' })
 
-const crossOrigin = (): Fail =>
+export const crossOrigin = (): Fail =>
   new Fail(403, 'cross_origin', 'Another site made this request: open the console at its own address', {
     outcome: 'denied',
   })

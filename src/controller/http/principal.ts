@@ -34,6 +34,8 @@ export interface NodePrincipal {
 
 export interface BootstrapPrincipal {
   kind: 'bootstrap'
+  /** Who had the token made; null where the controller itself did. */
+  createdBy: string | null
   nodeId: string
   tokenHash: string
   tokenPrefix: string

@@ -6,6 +6,7 @@ import { CAPABILITY_OF, type Permission, permissionsOf } from '../../wire/permis
 import type { Db } from '../store/db.ts'
 import type { BootstrapPrincipal, NodePrincipal, Pair, Principal, RunnerPrincipal, UserPrincipal } from './principal.ts'
 import type { Auth } from './route.ts'
+import type { Scope } from './scope.ts'
 import { screenStore } from './screens.store.ts'
 
 interface SessionRow {
@@ -81,6 +82,11 @@ export interface Principals {
   isScraper(bearer: string): boolean
   /** Somebody as they are now, without a session of theirs; undefined for nobody, and while the account is disabled. */
   person(id: string): UserPrincipal | undefined
+  /**
+   * Whether a bootstrap token or pairing code of the node still counts: who had it made could make one now. Null: the
+   * controller itself did.
+   */
+  vouches(createdBy: string | null, nodeId: string): boolean
   /** The person with their current rights, for an endless answer; undefined when the session or the account has ended. */
   reload(principal: UserPrincipal): UserPrincipal | undefined
 }
@@ -91,7 +97,7 @@ interface StaticTokens {
   runner?: string | undefined
 }
 
-export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principals {
+export function principals(db: Db, clock: Clock, scope: Scope, tokens: StaticTokens): Principals {
   const session = db.stmt<{ hash: string; now: string }, SessionRow>(SESSION)
   const sessionById = db.stmt<{ id: string; now: string }, SessionRow>(SESSION_BY_ID)
   const person = db.stmt<{ id: string }, SessionRow>(PERSON)
@@ -105,8 +111,11 @@ export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principa
   >(
     `SELECT id, node_id AS nodeId, state, last_used_at AS lastUsedAt FROM node_credentials WHERE token_hash = @hash AND state <> 'revoked'`,
   )
-  const bootstrap = db.stmt<{ hash: string; nodeId: string; now: string }, { tokenPrefix: string }>(
-    `SELECT token_prefix AS tokenPrefix FROM bootstrap_tokens
+  const bootstrap = db.stmt<
+    { hash: string; nodeId: string; now: string },
+    { createdBy: string | null; tokenPrefix: string }
+  >(
+    `SELECT created_by AS createdBy, token_prefix AS tokenPrefix FROM bootstrap_tokens
       WHERE token_hash = @hash AND node_id = @nodeId AND consumed_at IS NULL AND revoked_at IS NULL AND expires_at > @now`,
   )
   const screens = screenStore(db)
@@ -154,10 +163,21 @@ export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principa
     const principal: NodePrincipal = { kind: 'node', credentialId: row.id, nodeId: row.nodeId }
     return { principal, stale: row.state === 'pending' || stale(row.lastUsedAt) }
   }
+  const personOf = (id: string): UserPrincipal | undefined => {
+    const row = person.get({ id })
+    return row && userPrincipal(row, rights(row))
+  }
+  const vouches: Principals['vouches'] = (id, nodeId) => {
+    if (id === null) return true
+    const maker = personOf(id)
+    const target = { type: 'node', id: nodeId }
+    return !!maker && scope.decide(maker, 'node:manage', target).allowed && scope.holdsNode(maker, nodeId)
+  }
   const bootstrapper = (bearer: string, nodeId: string): Known<BootstrapPrincipal> | undefined => {
     const tokenHash = hashToken(bearer)
     const row = bootstrap.get({ hash: tokenHash, nodeId, now: iso(clock.now()) })
-    return row && { principal: { kind: 'bootstrap', nodeId, tokenHash, tokenPrefix: row.tokenPrefix }, stale: false }
+    if (!row || !vouches(row.createdBy, nodeId)) return undefined
+    return { principal: { kind: 'bootstrap', nodeId, tokenHash, ...row }, stale: false }
   }
   const runner = (bearer: string): Known<RunnerPrincipal> | undefined => {
     if (!tokens.runner) throw new Fail(503, 'runner_token_unconfigured', 'Runner credential not configured')
@@ -180,10 +200,8 @@ export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principa
       if (auth === 'node') return node(bearer)
       return bootstrapper(bearer, params.id ?? '')
     },
-    person(id) {
-      const row = person.get({ id })
-      return row && userPrincipal(row, rights(row))
-    },
+    person: personOf,
+    vouches,
     reload({ display: isScreen, sessionId }) {
       if (isScreen) return screens.reload(sessionId, iso(clock.now()))
       const row = sessionById.get({ id: sessionId, now: iso(clock.now()) })

@@ -109,8 +109,9 @@ export function requestAudit(pipeline: Pipeline, call: Call) {
       return new Fail(403, 'node_scope_denied', 'Node credential cannot access this node')
     if (person.kind !== 'user' || !r.permission) return undefined
     const verdict = pipeline.scope.decide(person, r.permission, target())
-    if (verdict.allowed) via = verdict.via
-    return verdict.allowed ? undefined : new Fail(403, verdict.reason, 'Forbidden')
+    if (!verdict.allowed) return new Fail(403, verdict.reason, 'Forbidden')
+    via = verdict.via
+    return r.whole && !pipeline.scope.holdsNode(person, target().id ?? '') ? outOfScope() : undefined
   }
 
   const touch = (person: Principal): void => {
@@ -194,6 +195,8 @@ export function requestAudit(pipeline: Pipeline, call: Call) {
     revoked: (): Fail => revoked(r),
   }
 }
+
+const outOfScope = (): Fail => new Fail(403, 'missing_resource_scope', 'Forbidden')
 
 // A bootstrap token that ended meanwhile was spent by another: it is refused by the name it has when it comes late.
 function revoked(r: AnyRoute): Fail {

@@ -127,6 +127,8 @@ interface Head<S extends string, B, Q> {
   /** Outcome names where the catalogue has others: of success, or of success and failure. */
   success?: string | readonly [succeeded: string, failed: string]
   target: (params: PathParams<S>, body: unknown) => Target
+  /** The target is a node, and one of its rooms is not enough (docs/contract/access.md: Whole nodes). */
+  whole?: true
   body?: z.ZodType<B>
   /** Largest body, bytes; default `STRANGER_LIMIT` with `auth: 'none'`, otherwise 1 MiB. */
   bodyLimit?: number

@@ -45,6 +45,12 @@ const CHANNEL = `
     JOIN nodes n ON n.id = i.node_id WHERE c.interface_id = @interfaceId AND c.idx = @index`
 const HEALTH = `SELECT node_id AS nodeId, recording_id AS recordingId, schedule_id AS scheduleId FROM health_events WHERE id = @id`
 
+// Every room a node records in or stands in, a null row for a channel without one; whether the room is in the node's site.
+const ROOMS_OF_NODE = `
+  SELECT r.id, r.site, r.site = n.site AS home FROM nodes n LEFT JOIN interfaces i ON i.node_id = n.id
+    LEFT JOIN channels c ON c.interface_id = i.id LEFT JOIN rooms r ON r.id = coalesce(c.room_id, n.room_id) WHERE n.id = @id
+  UNION SELECT r.id, r.site, r.site = n.site FROM nodes n JOIN rooms r ON r.id = n.room_id WHERE n.id = @id`
+
 const ASSIGNED = `SELECT target_type AS type, coalesce(interface_id, node_id) AS id FROM channel_map_assignments WHERE id = @id`
 
 // Fields by which records name their place.
@@ -53,6 +59,8 @@ const PLACES = { nodeId: 'node', roomId: 'room', scheduleId: 'schedule', site: '
 export interface Scope {
   decide(principal: UserPrincipal, permission: Permission, target: Target): Verdict
   expand(target: Target): Pair[]
+  /** Whether the whole of a node is in the caller's scope, not only one of its rooms (docs/contract/access.md: Whole nodes). */
+  holdsNode(principal: UserPrincipal, nodeId: string): boolean
   /** What a record says of its own place: node, room, schedule and site, each with its site. */
   placesOf(record: object): Pair[]
 }
@@ -68,6 +76,7 @@ export function scope(db: Db): Scope {
   >(HEALTH)
 
   const assigned = db.stmt<{ id: string }, Pair>(ASSIGNED)
+  const roomsOfNode = db.stmt<{ id: string }, { home: number; id: string | null; site: string }>(ROOMS_OF_NODE)
   const sites = db.stmt<{ rooms: string }, Pair>(SITES_OF_ROOMS)
 
   const related: Record<string, (id: string) => Pair[]> = {
@@ -112,7 +121,20 @@ export function scope(db: Db): Scope {
       return expandWithSites(type, id).filter((pair) => pair.type === type || pair.type === 'site')
     })
 
+  const holdsNode = (principal: UserPrincipal, nodeId: string): boolean => {
+    if (inScope(principal, expand('node', nodeId, ['site']))) return true
+    const rooms = roomsOfNode.all({ id: nodeId })
+    const isHeld = ({ id, site }: (typeof rooms)[number]): boolean =>
+      id !== null &&
+      inScope(principal, [
+        { type: 'room', id },
+        { type: 'site', id: site },
+      ])
+    return rooms.some(({ home }) => home === 1) && rooms.every(isHeld)
+  }
+
   return {
+    holdsNode,
     placesOf,
     expand: (target) => (target.id === undefined ? [] : expandWithSites(target.type, target.id)),
     decide: (principal, permission, target) =>

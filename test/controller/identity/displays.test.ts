@@ -5,6 +5,8 @@ import { mounted } from '../../../src/controller/http/serve.ts'
 import { type Kit, kit } from '../../kit/kit.ts'
 import { reading } from '../../kit/reading.ts'
 
+const HERE = { 'sec-fetch-site': 'same-origin' }
+
 const kits: Kit[] = []
 after(() => Promise.all(kits.map((k) => k.close())))
 
@@ -16,7 +18,7 @@ async function world() {
   const admin = k.as('admin')
   const make = async (body: object) => (await admin.post('/auth/display-links', body)).json.data
   const open = async (token: string) => {
-    const answer = await k.anonymous.post('/auth/display-session', { token })
+    const answer = await k.anonymous.post('/auth/display-session', { token }, HERE)
     const cookie = answer.headers.get('set-cookie')?.split(';')[0] ?? ''
     return { answer, headers: { cookie, 'sec-fetch-site': 'same-origin' } }
   }
@@ -182,4 +184,36 @@ test('one screen of a link does not darken the others', async () => {
   const other = await ask(second)
   assert.equal(other.status, 200)
   for (const { body } of [...opened, other]) await body?.cancel()
+})
+
+test('a page of another site opens no screen here, and spends nothing', async () => {
+  const { k, make } = await world()
+  const { token } = await make({ name: 'Foyer', site: 'North' })
+  const open = (headers: object) => k.anonymous.post('/auth/display-session', { token }, headers)
+  const text = { 'content-type': 'text/plain;charset=UTF-8' }
+  for (const headers of [
+    { ...text, origin: 'http://evil.test', 'sec-fetch-site': 'cross-site' },
+    { ...text, 'sec-fetch-site': 'same-site' },
+    { ...text, host: 'controller.test', origin: 'http://evil.test' },
+    text,
+  ]) {
+    const answer = await open(headers)
+    assert.deepEqual([answer.status, answer.json.reason], [403, 'cross_origin'], JSON.stringify(headers))
+    assert.equal(answer.headers.get('set-cookie'), null)
+  }
+  assert.deepEqual(k.rows('SELECT 1 FROM display_screens'), [])
+  assert.equal((await open({ host: 'controller.test', origin: 'http://controller.test' })).status, 200)
+  assert.equal((await open(HERE)).status, 200)
+})
+
+test('the links of somebody who is deleted end with their screens', async () => {
+  const { k, open, wall } = await world()
+  const made = await k.person('ann', ['admin']).post('/auth/display-links', { name: 'Foyer', site: 'North' })
+  const { token } = made.json.data
+  const { headers } = await open(token)
+  assert.equal((await wall(headers)).status, 200)
+  assert.equal((await k.as('owner').delete('/auth/users/ann')).status, 204)
+  assert.equal((await wall(headers)).status, 401)
+  assert.equal((await open(token)).answer.status, 401)
+  assert.deepEqual(k.rows('SELECT 1 FROM display_links'), [])
 })

@@ -51,6 +51,7 @@ export const lifecycleRoutes = ({ dispatch, events, ids, jobs, nodes }: Parts): 
     permission: 'node:manage',
     action: 'nodes.lifecycle.run',
     target: node,
+    whole: true,
     audit: 'decision',
     body: LifecycleRequest,
     status: 202,

@@ -31,6 +31,19 @@ export interface Plan {
 export const matchKey = (input: Pick<InterfaceInput, 'systemName' | 'systemRef'>): string =>
   input.systemRef?.trim() || input.systemName.trim()
 
+/** `alsa:`, the plug layer and the first device of a card are what a ref may leave out. */
+function deviceOf(ref: string): string {
+  const [, args] = /^(?:alsa:)?(?:plug)?hw:(.+)$/.exec(ref.trim()) ?? []
+  if (args === undefined) return ref.trim()
+  const parts = args.split(',').map((part) => part.trim())
+  const value = (key: string, at: number): string | undefined =>
+    (parts.find((part) => part.startsWith(`${key}=`)) ?? parts[at])?.replace(/^[A-Z]+=/, '')
+  return `hw:${value('CARD', 0)},${value('DEV', 1) ?? '0'}`
+}
+
+/** Whether two refs open the same device: `plughw:1` is `hw:1,0`. */
+export const sameDevice = (a: string, b: string): boolean => deviceOf(a) === deviceOf(b)
+
 /** The facts of a report; a fact that is not reported keeps its known value. */
 function hardware(input: InterfaceInput, known?: Known): Hardware {
   return {

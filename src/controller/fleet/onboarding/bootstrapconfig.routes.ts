@@ -9,6 +9,7 @@ import {
   type SetupFile,
   type WantedNode,
 } from '../../../wire/provision.ts'
+import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, route, type Written } from '../../http/route.ts'
 import type { Visibility, visibilities } from '../../http/visibility.ts'
 import { type NodeStore, snapshot } from '../nodes/nodes.store.ts'
@@ -23,13 +24,20 @@ interface Parts {
   visibility: ReturnType<typeof visibilities>
 }
 
+interface Asking {
+  now: string
+  principal: UserPrincipal
+  within: Visibility
+}
+
 /** The content of a setup stick: new nodes are enrolled, and each node gets a token; all or nothing. */
 export const bootstrapConfigRoutes = ({ credentials, ids, nodes, places, visibility }: Parts): AnyRoute[] => {
   /** The existing, visible node, or a newly enrolled one. */
-  const nodeOf = (wanted: WantedNode, within: Visibility, now: string): { node: Node; made: boolean } => {
+  const nodeOf = (wanted: WantedNode, { principal, within, now }: Asking): { node: Node; made: boolean } => {
     if (!('nodeId' in wanted)) return { node: nodes.enroll(ids.make('node'), enrollment(wanted), now), made: true }
     if (nodes.chosen(within, [wanted.nodeId], now).length === 0)
       throw new Fail(404, 'node_not_visible', `Node ${wanted.nodeId} is not visible`, { outcome: 'denied' })
+    places.whole(principal, wanted.nodeId)
     nodes.mustServe(wanted.nodeId)
     return { node: nodes.get(wanted.nodeId, now), made: false }
   }
@@ -49,7 +57,7 @@ export const bootstrapConfigRoutes = ({ credentials, ids, nodes, places, visibil
         const written: Written[] = []
         for (const one of wanted) if ('site' in one) places.into(principal, 'node', one.site)
         const entries = wanted.map((one) => {
-          const { node, made } = nodeOf(one, within, now)
+          const { node, made } = nodeOf(one, { principal, within, now })
           const before = credentials.held(node.id, now)
           const { token, expiresAt } = credentials.mintBootstrap(node.id, ttlSeconds, principal.id, now)
           const target = { type: 'node', id: node.id, name: node.alias }

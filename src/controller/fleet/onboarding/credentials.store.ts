@@ -75,11 +75,10 @@ export function credentialStore(db: Db, ids: Ids) {
       revokePending.run({ nodeId, now })
       return mint(nodeId, 'pending', null, now)
     },
-    /** Revokes every token, unspent bootstrap tokens too; returns how many. */
-    revoke: (nodeId: string, now: string): { bootstrapTokensRevoked: number; tokensRevoked: number } => ({
-      bootstrapTokensRevoked: revokeBootstrap.run({ nodeId, now }),
-      tokensRevoked: revoke.run({ nodeId, now }),
-    }),
+    /** Revokes every token but bootstrap tokens; returns how many. */
+    revoke: (nodeId: string, now: string): number => revoke.run({ nodeId, now }),
+    /** Revokes unspent bootstrap tokens; returns how many. */
+    revokeBootstrap: (nodeId: string, now: string): number => revokeBootstrap.run({ nodeId, now }),
     mintBootstrap(
       nodeId: string,
       ttlSeconds: number,
@@ -97,15 +96,27 @@ export function credentialStore(db: Db, ids: Ids) {
 }
 export type CredentialStore = ReturnType<typeof credentialStore>
 
-export interface CredentialStores {
+export interface Invitations {
   credentials: CredentialStore
   pairing: PairingStore
+}
+
+export interface CredentialStores extends Invitations {
   sshKeys: SshKeyStore
 }
 
 /** Revokes all credentials of a node: tokens, unspent bootstrap tokens, its pairing code, SSH keys. Returns how many. */
 export function revokeCredentials({ credentials, pairing, sshKeys }: CredentialStores, nodeId: string, now: string) {
-  const ended = { ...credentials.revoke(nodeId, now), pairingCodesRevoked: pairing.end(nodeId) }
+  const ended = {
+    ...endInvitations({ credentials, pairing }, nodeId, now),
+    tokensRevoked: credentials.revoke(nodeId, now),
+  }
   sshKeys.revoke(nodeId, now)
   return ended
 }
+
+/** Ends what could still make a box into this node: unspent bootstrap tokens and its pairing code. Returns how many. */
+export const endInvitations = ({ credentials, pairing }: Invitations, nodeId: string, now: string) => ({
+  bootstrapTokensRevoked: credentials.revokeBootstrap(nodeId, now),
+  pairingCodesRevoked: pairing.end(nodeId),
+})

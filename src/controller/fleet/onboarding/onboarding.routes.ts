@@ -9,7 +9,7 @@ import { type AnyRoute, route, type Written } from '../../http/route.ts'
 import { type Reconciliation, reconciliation } from '../nodes/interfaces.store.ts'
 import { type NodeStore, snapshot } from '../nodes/nodes.store.ts'
 import type { Placing } from '../rooms/placing.ts'
-import { type CredentialStore, revokeCredentials } from './credentials.store.ts'
+import { type CredentialStore, endInvitations, revokeCredentials } from './credentials.store.ts'
 import type { HostKeyStore } from './hostkeys.store.ts'
 import type { Introducing } from './install.routes.ts'
 import { materialOf } from './material.store.ts'
@@ -18,6 +18,8 @@ import type { SshKeyStore } from './sshkeys.store.ts'
 
 const node = (p: { id: string }) => ({ type: 'node', id: p.id })
 const manage = { auth: 'user', permission: 'node:manage', target: node } as const
+/** Who makes a box into this node has all of its audio. */
+const manageWhole = { ...manage, whole: true } as const
 
 interface Parts {
   /** The address of this controller as the caller reaches it; undefined when it is not known. */
@@ -67,7 +69,7 @@ export const onboardingRoutes = ({
   route({
     method: 'POST',
     path: '/nodes/:id/bootstrap-token',
-    ...manage,
+    ...manageWhole,
     action: 'nodes.bootstrap_token.issue',
     body: BootstrapTokenRequest,
     status: 201,
@@ -119,6 +121,7 @@ export const onboardingRoutes = ({
           hostKeys: known,
           interfaceCount: body.interfaces.length,
           interfaces: found.summary,
+          ...(principal.createdBy ? { issuedBy: principal.createdBy } : {}),
           mintedTokenPrefix: credential.tokenPrefix,
           username: ssh.username,
         },
@@ -128,26 +131,28 @@ export const onboardingRoutes = ({
   route({
     method: 'POST',
     path: '/nodes/:id/credentials/rotate',
-    ...manage,
+    ...manageWhole,
     action: 'nodes.credentials.rotate',
     status: 201,
     run: ({ params, principal, now }) => {
       nodes.mustServe(params.id)
       const node = nodes.get(params.id, now)
-      const before = credentials.held(params.id, now)
+      const held = () => ({ ...credentials.held(params.id, now), ...pairing.held(params.id, now) })
+      const before = held()
+      const ended = endInvitations({ credentials, pairing }, params.id, now)
       const credential = credentials.issue(params.id, principal.id, now)
       return {
         data: { credential, node },
         before,
-        after: credentials.held(params.id, now),
-        details: { credentialId: credential.id, tokenPrefix: credential.tokenPrefix },
+        after: held(),
+        details: { ...ended, credentialId: credential.id, tokenPrefix: credential.tokenPrefix },
       }
     },
   }),
   route({
     method: 'POST',
     path: '/nodes/:id/credentials/revoke',
-    ...manage,
+    ...manageWhole,
     action: 'nodes.credentials.revoke',
     run: ({ params, now }) => {
       const data = nodes.get(params.id, now)
@@ -177,7 +182,7 @@ export const onboardingRoutes = ({
   route({
     method: 'PUT',
     path: '/nodes/:id/ssh-credential/host-keys',
-    ...manage,
+    ...manageWhole,
     action: 'nodes.ssh_credential.host_keys.replace',
     body: HostKeysChange,
     run: ({ params, body }) => {
@@ -190,7 +195,7 @@ export const onboardingRoutes = ({
   route({
     method: 'POST',
     path: '/nodes/:id/ssh-credential/rotate',
-    ...manage,
+    ...manageWhole,
     action: 'nodes.ssh_credential.rotate',
     body: SshRotation,
     status: 201,

@@ -3,6 +3,7 @@ import { Fail } from '../../../kernel/fail.ts'
 import { pairingCodeOf, shownPairingCode } from '../../../kernel/pairing.ts'
 import { typedInstallLine } from '../../../wire/install.ts'
 import { Pair, type Paired, type PairingCode, PairingCodeRequest } from '../../../wire/pairing.ts'
+import type { Principals } from '../../http/principals.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
 import type { NodeStore } from '../nodes/nodes.store.ts'
 import type { CredentialStore } from './credentials.store.ts'
@@ -16,6 +17,7 @@ interface Parts {
   introduction: Introducing
   nodes: NodeStore
   pairing: PairingStore
+  vouches: Principals['vouches']
 }
 
 /** Of one address, and of all together: far more than people type, far fewer than it takes to find a code. */
@@ -30,7 +32,7 @@ const refusal = (): Fail =>
   new Fail(401, 'invalid_pairing_code', 'This code is wrong, was used, or has expired', { outcome: 'denied' })
 
 /** A short code where a person types at a box (docs/contract/nodes.md: Pairing codes). */
-export const pairingRoutes = ({ address, credentials, introduction, nodes, pairing }: Parts): AnyRoute[] => [
+export const pairingRoutes = ({ address, credentials, introduction, nodes, pairing, vouches }: Parts): AnyRoute[] => [
   route({
     method: 'POST',
     path: '/nodes/:id/pairing-code',
@@ -38,6 +40,7 @@ export const pairingRoutes = ({ address, credentials, introduction, nodes, pairi
     permission: 'node:manage',
     action: 'nodes.pairing_code.issue',
     target: ({ id }) => ({ type: 'node', id }),
+    whole: true,
     body: PairingCodeRequest,
     status: 201,
     run: ({ body, now, params: { id: nodeId }, principal, request }) => {
@@ -70,7 +73,7 @@ export const pairingRoutes = ({ address, credentials, introduction, nodes, pairi
     run: ({ body, now }) => {
       const code = pairingCodeOf(body.code)
       const spent = code === undefined ? undefined : pairing.spend(code, now)
-      if (!spent) throw refusal()
+      if (!spent || !vouches(spent.createdBy, spent.nodeId)) throw refusal()
       const { alias, id: nodeId } = nodes.get(spent.nodeId, now)
       const before = credentials.held(nodeId, now)
       const { expiresAt, token } = credentials.mintBootstrap(nodeId, TOKEN_SECONDS, spent.createdBy, now)
@@ -83,7 +86,7 @@ export const pairingRoutes = ({ address, credentials, introduction, nodes, pairi
         headers: NO_STORE,
         before,
         after: { ...credentials.held(nodeId, now), issued },
-        details: issued,
+        details: { ...issued, ...(spent.createdBy ? { issuedBy: spent.createdBy } : {}) },
         target: { type: 'node', id: nodeId, name: alias },
       }
     },

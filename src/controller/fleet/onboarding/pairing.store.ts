@@ -3,7 +3,7 @@ import { isoPlus } from '../../../kernel/clock.ts'
 import type { Db, Params } from '../../store/db.ts'
 
 interface Spent {
-  /** Who had it made; their token is minted with it. Absent when that account is gone. */
+  /** Who had it made; their token is minted with it. */
   createdBy: string | null
   nodeId: string
 }

@@ -10,7 +10,7 @@ interface Parts extends CredentialStores {
   retiring: RetireStore
 }
 
-const manage = { auth: 'user', permission: 'node:manage' } as const
+const manage = { auth: 'user', permission: 'node:manage', whole: true } as const
 const target = (p: { id: string }) => ({ type: 'node', id: p.id })
 
 /** Retires and reinstates a node. Its recordings, audit rows and health events stay. */

@@ -28,6 +28,10 @@ export function placing({ rooms, scope, visibility }: Parts) {
       ]),
     )
   return {
+    /** What concerns every room of a node, where the gate has asked for one of them. @throws Fail 403 */
+    whole(principal: UserPrincipal, nodeId: string): void {
+      if (!scope.holdsNode(principal, nodeId)) allowed({ allowed: false, reason: 'missing_resource_scope' })
+    },
     /** Something new, or moved, in a site. @throws Fail 403 */
     into: (principal: UserPrincipal, type: 'node' | 'room', site: string): void =>
       within(principal, type, UNMADE, site),

@@ -60,7 +60,8 @@ export const roomRoutes = ({ ids, detach, places, visibility, rooms }: Parts): A
     body: RoomPatch,
     run: ({ params, body, principal, now }) => {
       const { site } = rooms.get(params.roomId)
-      if (body.site && body.site !== site) places.into(principal, 'room', body.site)
+      // Whoever has the room alone would take it from those who have its site.
+      if (body.site && body.site !== site) for (const place of [site, body.site]) places.into(principal, 'room', place)
       const { before, after } = rooms.patch(params.roomId, body, now)
       return { data: after, before, after }
     },

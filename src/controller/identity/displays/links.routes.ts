@@ -4,6 +4,7 @@ import { Fail, invalid } from '../../../kernel/fail.ts'
 import type { Ids } from '../../../kernel/ids.ts'
 import { DisplayLinkInput, DisplaySession } from '../../../wire/displays.ts'
 import type { SessionCookie } from '../../http/cookie.ts'
+import { crossOrigin } from '../../http/credentials.ts'
 import type { Limiter } from '../../http/limiter.ts'
 import type { Pair, UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
@@ -48,7 +49,7 @@ export const displayRoutes = ({ addresses, clock, cookie, displays, ids, opening
       if (body.expiresAt !== undefined && body.expiresAt <= now)
         throw invalid('The link would have expired already', ['expiresAt'], 'expected a time to come')
       checkPlaces(scope, principal, body)
-      const { link, token } = displays.create({ ...body, createdBy: principal.email, id: ids.uuid() }, now)
+      const { link, token } = displays.create({ ...body, createdBy: principal, id: ids.uuid() }, now)
       return { data: { ...link, token }, after: link, target: { type: 'display_link', id: link.id, name: link.name } }
     },
   }),
@@ -76,6 +77,8 @@ export const displayRoutes = ({ addresses, clock, cookie, displays, ids, opening
     target: () => ({ type: 'display_link' }),
     body: DisplaySession,
     run: ({ body, now, request }) => {
+      // Another site could show its own wall here in place of this one.
+      if (!request.sameOrigin()) throw crossOrigin()
       const at = clock.monotonic()
       // By the link as well: whoever holds a good one would leave rows without end.
       const wait = addresses.blocked(request.network, at) ?? openings.blocked(hashToken(body.token), at)

@@ -14,7 +14,7 @@ const UNUSED_MS = 3_600_000
 const MOST_LINKS = 1000
 
 interface NewLink extends DisplayLinkInput {
-  createdBy: string
+  createdBy: { email: string; id: string }
   id: string
 }
 
@@ -28,8 +28,8 @@ export function displayStore(db: Db) {
   )
   const one = db.stmt<{ id: string }, Row>(`SELECT ${columns} FROM display_links l WHERE l.id = @id`)
   const insert = db.stmt<Params>(
-    `INSERT INTO display_links (id, name, token_hash, site, expires_at, created_at, created_by)
-     VALUES (@id, @name, @hash, @site, @expiresAt, @now, @createdBy)`,
+    `INSERT INTO display_links (id, name, token_hash, site, expires_at, created_at, created_by, maker_id)
+     VALUES (@id, @name, @hash, @site, @expiresAt, @now, @createdBy, @makerId)`,
   )
   const addRoom = db.stmt<Params>(`INSERT INTO display_link_rooms (link_id, room_id) VALUES (@id, @roomId)`)
   const remove = db.stmt<{ id: string }>(`DELETE FROM display_links WHERE id = @id`)
@@ -55,7 +55,8 @@ export function displayStore(db: Db) {
     /** @returns the link, and its token, which is kept nowhere */
     create({ createdBy, expiresAt, id, name, roomIds = [], site }: NewLink, now: string) {
       const token = mintToken('display')
-      insert.run({ id, name, hash: hashToken(token), site: site ?? null, expiresAt: expiresAt ?? null, now, createdBy })
+      const maker = { createdBy: createdBy.email, makerId: createdBy.id }
+      insert.run({ id, name, hash: hashToken(token), site: site ?? null, expiresAt: expiresAt ?? null, now, ...maker })
       for (const roomId of roomIds) addRoom.run({ id, roomId })
       return { link: find(id), token }
     },

@@ -39,7 +39,7 @@ export function createLive(base: Base, { fleet: { nodes }, settings }: Deps): Mo
     },
     release: () => streams.close(),
     routes: [
-      ...nodeActionRoutes(nodes, monitored(api)),
+      ...nodeActionRoutes(nodes, monitored(api), scope),
       ...meterRoutes({
         ...{ layouts, meters, principals, streams, watchers },
         nodes: displayNodes(db),

@@ -5,6 +5,7 @@ import type { FleetApi } from '../../fleet/api.ts'
 import { SILENT } from '../../fleet/nodes/status.rules.ts'
 import { type Action, actionStates } from '../../http/actions.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
+import type { Scope } from '../../http/scope.ts'
 
 /** What is available of a node now: a fresh chunk of its audio, else its newest meter frame, else nothing. */
 type Monitor =
@@ -19,7 +20,7 @@ export interface Monitored {
   metered(nodeId: string): boolean
 }
 
-export const nodeActionRoutes = (nodes: FleetApi['nodes'], monitored: Monitored): AnyRoute[] => [
+export const nodeActionRoutes = (nodes: FleetApi['nodes'], monitored: Monitored, scope: Scope): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/nodes/:id/actions',
@@ -30,7 +31,8 @@ export const nodeActionRoutes = (nodes: FleetApi['nodes'], monitored: Monitored)
     run: ({ params, principal, now }) => {
       const node = nodes.get(params.id, now)
       const monitor = monitored.monitor(node.id, now)
-      const states = actionStates(principal, actions(node, monitored.metered(node.id)))
+      const seen = { metered: monitored.metered(node.id), whole: scope.holdsNode(principal, node.id) }
+      const states = actionStates(principal, actions(node, seen))
       return { data: { actions: states, links: links(node), monitor, node } }
     },
   }),
@@ -56,13 +58,17 @@ const links = ({ id, interfaces }: Node) => {
   }
 }
 
-function actions(node: Node, metered: boolean): Record<string, Action> {
+function actions(node: Node, { metered, whole }: { metered: boolean; whole: boolean }): Record<string, Action> {
   const at = links(node)
   const silent = SILENT.has(node.status) && (`node_${node.status}` as const)
   // A node without ffmpeg captures all the same; one without a device cannot.
   const noDevice = node.problems?.find(({ code }) => code === 'no_capture_device')?.code
   const noSound = silent || (noDevice ?? false)
-  const manage = { permission: 'node:manage', blocked: node.status === 'retired' && 'node_retired' } as const
+  const partly = !whole && ('missing_resource_scope' as const)
+  const manage = {
+    permission: 'node:manage',
+    blocked: partly || (node.status === 'retired' && 'node_retired'),
+  } as const
   return {
     bootstrapToken: { ...manage, method: 'POST', href: at.bootstrapToken },
     detail: { method: 'GET', href: at.detail, permission: 'node:read' },
@@ -72,7 +78,7 @@ function actions(node: Node, metered: boolean): Record<string, Action> {
     listen: { method: 'POST', href: at.listenStart, permission: 'listen:monitor', blocked: noSound },
     meters: { method: 'GET', href: at.meters, permission: 'node:read', blocked: !metered && 'meter_frame_not_found' },
     pairingCode: { ...manage, method: 'POST', href: at.pairingCode },
-    revokeCredentials: { method: 'POST', href: at.credentialsRevoke, permission: 'node:manage' },
+    revokeCredentials: { method: 'POST', href: at.credentialsRevoke, permission: 'node:manage', blocked: partly },
     rotateCredential: { ...manage, method: 'POST', href: at.credentialsRotate },
     rotateSshCredential: { ...manage, method: 'POST', href: at.sshCredentialRotate },
     sshCredential: { method: 'GET', href: at.sshCredential, permission: 'node:manage' },

@@ -83,6 +83,16 @@ test('rooms are made and edited within the site; none comes from or goes to anot
   // Whether South has a room of that name is nothing they learn.
   refused(await tech.patch('/rooms/hall', { name: 'cellar', site: 'South' }))
   refused(await tech.patch('/rooms/cellar', { site: 'North' }))
+  // A grant on the room is none on the site that would lose it.
+  const taker = k.person(
+    'taker',
+    ['technician'],
+    [
+      ['room', 'hall'],
+      ['site', 'South'],
+    ],
+  )
+  refused(await taker.patch('/rooms/hall', { site: 'South' }))
   // A grant on a room's id does not make that room anywhere.
   refused(
     await k.person('early', ['technician'], [['room', 'x']]).post('/rooms', { id: 'x', name: 'X', site: 'South' }),
