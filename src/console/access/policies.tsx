@@ -156,16 +156,12 @@ function Resource({ policy: { resourceId, resourceType } }: { policy: Policy }) 
 /** Whom, what; the answer is read back before it is saved. */
 function Add({ add, close, error, pending }: AddProps) {
   const words = useWords()
-  const { effects, every, everyone, ruleBack, subjects, types } = words.access
+  const { effects, everyone, ruleBack, subjects } = words.access
   const [effect, setEffect] = useState<PolicyInput['effect']>('allow')
   const [subject, setSubject] = useState<PolicyInput['subjectType']>('everyone')
   const [who, setWho] = useState<Option>()
-  const [type, setType] = useState<string>('site')
-  const [all, setAll] = useState(false)
-  const [what, setWhat] = useState<Option>()
-  const whole = all || type === EVERY
+  const [about, setAbout] = useState<string>()
   const named = subject === 'everyone' ? everyone : who?.name
-  const about = whole ? every[type] : what?.name
   return (
     <Dialog title={words.access.newPolicy} close={close}>
       <Form error={error} pending={pending} send={(body) => add(body as unknown as PolicyInput)}>
@@ -196,33 +192,53 @@ function Add({ add, close, error, pending }: AddProps) {
             {...searched(subject)}
           />
         )}
-        <Choice
-          name="resourceType"
-          label={words.access.resourceType}
-          value={type}
-          options={TYPES.map((one) => [one, (one === EVERY ? every[one] : types[one]) ?? one] as const)}
-          onChange={(e) => {
-            setType(e.currentTarget.value)
-            setWhat(undefined)
-          }}
-        />
-        {type !== EVERY && (
-          <Tick name="" label={every[type] ?? type} checked={all} onChange={(e) => setAll(e.currentTarget.checked)} />
-        )}
-        {whole && <input type="hidden" name="resourceId" value={EVERY} />}
-        {!whole && isSort(type) && (
-          <Picker
-            key={type}
-            name="resourceId"
-            label={types[type] ?? type}
-            pick={setWhat}
-            required
-            {...searched(type)}
-          />
-        )}
+        <About tell={setAbout} />
         <Field name="reason" label={words.access.reason} maxLength={500} />
         <p role="status">{named && about && ruleBack(effect, named, about)}</p>
       </Form>
     </Dialog>
+  )
+}
+
+/** What a rule is about: everything, all of one type, or one, whose name is told. */
+function About({ tell }: { tell(name: string | undefined): void }) {
+  const words = useWords()
+  const { every, types } = words.access
+  const [type, setType] = useState<string>('site')
+  const [all, setAll] = useState(false)
+  const choose = (next: string, whole: boolean): void => {
+    setType(next)
+    setAll(whole)
+    tell(whole || next === EVERY ? every[next] : undefined)
+  }
+  return (
+    <>
+      <Choice
+        name="resourceType"
+        label={words.access.resourceType}
+        value={type}
+        options={TYPES.map((one) => [one, (one === EVERY ? every[one] : types[one]) ?? one] as const)}
+        onChange={(e) => choose(e.currentTarget.value, false)}
+      />
+      {type !== EVERY && (
+        <Tick
+          name=""
+          label={every[type] ?? type}
+          checked={all}
+          onChange={(e) => choose(type, e.currentTarget.checked)}
+        />
+      )}
+      {(all || type === EVERY) && <input type="hidden" name="resourceId" value={EVERY} />}
+      {!all && isSort(type) && (
+        <Picker
+          key={type}
+          name="resourceId"
+          label={types[type] ?? type}
+          pick={(one) => tell(one?.name)}
+          required
+          {...searched(type)}
+        />
+      )}
+    </>
   )
 }

@@ -106,25 +106,8 @@ function UserForm({ close, held, sites, user, ...first }: UserFormProps) {
       pending={write.isPending}
       send={send}
     >
-      {!user && (
-        <>
-          <Field name="name" label={words.access.name} maxLength={160} autocomplete="off" required />
-          <Field name="email" type="email" label={words.access.email} autocomplete="off" required />
-          <NewPassword name="password" label={words.access.password} />
-        </>
-      )}
-      <fieldset class={ui.row}>
-        <legend>{words.access.what}</legend>
-        {ROLES.map((role) => (
-          <Tick
-            key={role}
-            name={`role.${role}`}
-            label={words.access.roles[role]}
-            hint={words.access.explained[role]}
-            defaultChecked={user?.roles.includes(role) ?? false}
-          />
-        ))}
-      </fieldset>
+      {!user && <Who />}
+      <Roles held={user?.roles ?? []} />
       <fieldset class={ui.row}>
         <legend>{words.access.where}</legend>
         <Tick name="everywhere" label={words.access.everywhere} defaultChecked={held.everywhere} />
@@ -155,6 +138,36 @@ function UserForm({ close, held, sites, user, ...first }: UserFormProps) {
       />
       {nowhere && <p class={classes(ui.notice, ui.warn)}>{words.access.chooseWhere}</p>}
     </Form>
+  )
+}
+
+/** Of a new person. */
+function Who() {
+  const words = useWords()
+  return (
+    <>
+      <Field name="name" label={words.access.name} maxLength={160} autocomplete="off" required />
+      <Field name="email" type="email" label={words.access.email} autocomplete="off" required />
+      <NewPassword name="password" label={words.access.password} />
+    </>
+  )
+}
+
+function Roles({ held }: { held: readonly Role[] }) {
+  const words = useWords()
+  return (
+    <fieldset class={ui.row}>
+      <legend>{words.access.what}</legend>
+      {ROLES.map((role) => (
+        <Tick
+          key={role}
+          name={`role.${role}`}
+          label={words.access.roles[role]}
+          hint={words.access.explained[role]}
+          defaultChecked={held.includes(role)}
+        />
+      ))}
+    </fieldset>
   )
 }
 
