@@ -112,7 +112,8 @@ export class Events {
       try {
         fn()
       } catch (e) {
-        const message = 'internal error: something failed after a commit; the change itself is stored. Please report this'
+        const message =
+          'internal error: something failed after a commit; the change itself is stored. Please report this'
         this.log.error(message, { event, ...errorFields(e) })
       }
     })
