@@ -24,6 +24,8 @@ interface Rights {
   rooms: { capability: string; roomId: string }[]
 }
 
+type Unspent = Pick<BootstrapPrincipal, 'createdBy' | 'tokenPrefix'>
+
 /** `stale`: the row's last-used time is worth a write; it is moved at most once a minute. */
 interface Known<W> {
   stale: boolean
@@ -129,10 +131,7 @@ export function principals(db: Db, clock: Clock, scope: Scope, tokens: StaticTok
   >(
     `SELECT id, node_id AS nodeId, state, last_used_at AS lastUsedAt FROM node_credentials WHERE token_hash = @hash AND state <> 'revoked'`,
   )
-  const bootstrap = db.stmt<
-    { hash: string; nodeId: string; now: string },
-    { createdBy: string | null; tokenPrefix: string }
-  >(
+  const bootstrap = db.stmt<{ hash: string; nodeId: string; now: string }, Unspent>(
     `SELECT created_by AS createdBy, token_prefix AS tokenPrefix FROM bootstrap_tokens
       WHERE token_hash = @hash AND node_id = @nodeId AND consumed_at IS NULL AND revoked_at IS NULL AND expires_at > @now`,
   )
