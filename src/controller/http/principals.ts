@@ -24,6 +24,8 @@ interface Rights {
   rooms: { capability: string; roomId: string }[]
 }
 
+type Unspent = Pick<BootstrapPrincipal, 'createdBy' | 'tokenPrefix'>
+
 /** `stale`: the row's last-used time is worth a write; it is moved at most once a minute. */
 interface Known<W> {
   stale: boolean
@@ -70,6 +72,24 @@ function rightsOf(db: Db): (user: { id: string; email: string }) => Rights {
   })
 }
 
+/** People as they are now, without a session of theirs. */
+function peopleOf(db: Db, scope: Scope, rights: ReturnType<typeof rightsOf>): Pick<Principals, 'person' | 'vouches'> {
+  const one = db.stmt<{ id: string }, SessionRow>(PERSON)
+  const person = (id: string): UserPrincipal | undefined => {
+    const row = one.get({ id })
+    return row && userPrincipal(row, rights(row))
+  }
+  return {
+    person,
+    vouches(id, nodeId) {
+      if (id === null) return true
+      const maker = person(id)
+      const target = { type: 'node', id: nodeId }
+      return !!maker && scope.decide(maker, 'node:manage', target).allowed && scope.holdsNode(maker, nodeId)
+    },
+  }
+}
+
 export interface Principals {
   /** Who presents this bearer token for a route of this kind; undefined for an unknown token. */
   authenticate(auth: Auth, bearer: string, params: Record<string, string>): Known<Principal> | undefined
@@ -100,21 +120,18 @@ interface StaticTokens {
 export function principals(db: Db, clock: Clock, scope: Scope, tokens: StaticTokens): Principals {
   const session = db.stmt<{ hash: string; now: string }, SessionRow>(SESSION)
   const sessionById = db.stmt<{ id: string; now: string }, SessionRow>(SESSION_BY_ID)
-  const person = db.stmt<{ id: string }, SessionRow>(PERSON)
   const ticketed = db.stmt<{ hash: string; now: string; recordingId: string }, SessionRow & { permission: Permission }>(
     TICKET,
   )
   const rights = rightsOf(db)
+  const people = peopleOf(db, scope, rights)
   const credential = db.stmt<
     { hash: string },
     { id: string; nodeId: string; state: string; lastUsedAt: string | null }
   >(
     `SELECT id, node_id AS nodeId, state, last_used_at AS lastUsedAt FROM node_credentials WHERE token_hash = @hash AND state <> 'revoked'`,
   )
-  const bootstrap = db.stmt<
-    { hash: string; nodeId: string; now: string },
-    { createdBy: string | null; tokenPrefix: string }
-  >(
+  const bootstrap = db.stmt<{ hash: string; nodeId: string; now: string }, Unspent>(
     `SELECT created_by AS createdBy, token_prefix AS tokenPrefix FROM bootstrap_tokens
       WHERE token_hash = @hash AND node_id = @nodeId AND consumed_at IS NULL AND revoked_at IS NULL AND expires_at > @now`,
   )
@@ -163,20 +180,10 @@ export function principals(db: Db, clock: Clock, scope: Scope, tokens: StaticTok
     const principal: NodePrincipal = { kind: 'node', credentialId: row.id, nodeId: row.nodeId }
     return { principal, stale: row.state === 'pending' || stale(row.lastUsedAt) }
   }
-  const personOf = (id: string): UserPrincipal | undefined => {
-    const row = person.get({ id })
-    return row && userPrincipal(row, rights(row))
-  }
-  const vouches: Principals['vouches'] = (id, nodeId) => {
-    if (id === null) return true
-    const maker = personOf(id)
-    const target = { type: 'node', id: nodeId }
-    return !!maker && scope.decide(maker, 'node:manage', target).allowed && scope.holdsNode(maker, nodeId)
-  }
   const bootstrapper = (bearer: string, nodeId: string): Known<BootstrapPrincipal> | undefined => {
     const tokenHash = hashToken(bearer)
     const row = bootstrap.get({ hash: tokenHash, nodeId, now: iso(clock.now()) })
-    if (!row || !vouches(row.createdBy, nodeId)) return undefined
+    if (!row || !people.vouches(row.createdBy, nodeId)) return undefined
     return { principal: { kind: 'bootstrap', nodeId, tokenHash, ...row }, stale: false }
   }
   const runner = (bearer: string): Known<RunnerPrincipal> | undefined => {
@@ -200,8 +207,7 @@ export function principals(db: Db, clock: Clock, scope: Scope, tokens: StaticTok
       if (auth === 'node') return node(bearer)
       return bootstrapper(bearer, params.id ?? '')
     },
-    person: personOf,
-    vouches,
+    ...people,
     reload({ display: isScreen, sessionId }) {
       if (isScreen) return screens.reload(sessionId, iso(clock.now()))
       const row = sessionById.get({ id: sessionId, now: iso(clock.now()) })
