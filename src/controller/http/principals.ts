@@ -141,27 +141,7 @@ export function principals(db: Db, clock: Clock, scope: Scope, tokens: StaticTok
     return known && { principal: known.principal, stale: stale(known.lastSeenAt) }
   }
   const touchSession = db.stmt<{ id: string; now: string }>(`UPDATE sessions SET last_seen_at = @now WHERE id = @id`)
-  const touchCredential = db.stmt<{ id: string; now: string }>(
-    `UPDATE node_credentials SET last_used_at = @now WHERE id = @id`,
-  )
-  const retire = db.stmt<{ id: string; nodeId: string; now: string }>(
-    `UPDATE node_credentials SET state = 'revoked', revoked_at = @now
-      WHERE node_id = @nodeId AND state = 'active' AND EXISTS (SELECT 1 FROM node_credentials WHERE id = @id AND state = 'pending')`,
-  )
-  const activate = db.stmt<{ id: string }>(
-    `UPDATE node_credentials SET state = 'active' WHERE id = @id AND state = 'pending'`,
-  )
-
-  const confirmKey = db.stmt<{ id: string; now: string }>(
-    `UPDATE ssh_credentials SET confirmed_at = @now
-      WHERE confirmed_by = @id AND confirmed_at IS NULL AND state <> 'revoked'`,
-  )
-  const endKeys = db.stmt<{ id: string; nodeId: string; now: string }>(
-    `UPDATE ssh_credentials SET state = 'revoked', sealed_key = NULL, revoked_at = @now
-      WHERE node_id = @nodeId AND state = 'previous'
-        AND rowid < (SELECT rowid FROM ssh_credentials WHERE confirmed_by = @id)`,
-  )
-
+  const usedByNode = credentialUse(db)
   const stale = (at: string | null) => at === null || Math.abs(clock.now() - Date.parse(at)) > TOUCH_AFTER_MS
 
   const user = (bearer: string): Known<UserPrincipal> | undefined => {
@@ -217,12 +197,38 @@ export function principals(db: Db, clock: Clock, scope: Scope, tokens: StaticTok
       if (principal.kind === 'user' && principal.display) screens.touch(principal, now)
       else if (principal.kind === 'user') touchSession.run({ id: principal.sessionId, now })
       if (principal.kind !== 'node') return { activated: false, sshKeysEnded: 0 }
-      const { credentialId: id, nodeId } = principal
-      touchCredential.run({ id, now })
-      retire.run({ id, nodeId, now })
-      const sshKeysEnded = confirmKey.run({ id, now }) === 1 ? endKeys.run({ id, nodeId, now }) : 0
-      return { activated: activate.run({ id }) === 1, sshKeysEnded }
+      return usedByNode(principal, now)
     },
+  }
+}
+
+/** Records the use of a node's credential, and what its first use brings about (ADR-0006). */
+function credentialUse(db: Db) {
+  const touchCredential = db.stmt<{ id: string; now: string }>(
+    `UPDATE node_credentials SET last_used_at = @now WHERE id = @id`,
+  )
+  const retire = db.stmt<{ id: string; nodeId: string; now: string }>(
+    `UPDATE node_credentials SET state = 'revoked', revoked_at = @now
+      WHERE node_id = @nodeId AND state = 'active' AND EXISTS (SELECT 1 FROM node_credentials WHERE id = @id AND state = 'pending')`,
+  )
+  const activate = db.stmt<{ id: string }>(
+    `UPDATE node_credentials SET state = 'active' WHERE id = @id AND state = 'pending'`,
+  )
+
+  const confirmKey = db.stmt<{ id: string; now: string }>(
+    `UPDATE ssh_credentials SET confirmed_at = @now
+      WHERE confirmed_by = @id AND confirmed_at IS NULL AND state <> 'revoked'`,
+  )
+  const endKeys = db.stmt<{ id: string; nodeId: string; now: string }>(
+    `UPDATE ssh_credentials SET state = 'revoked', sealed_key = NULL, revoked_at = @now
+      WHERE node_id = @nodeId AND state = 'previous'
+        AND rowid < (SELECT rowid FROM ssh_credentials WHERE confirmed_by = @id)`,
+  )
+  return ({ credentialId: id, nodeId }: NodePrincipal, now: string) => {
+    touchCredential.run({ id, now })
+    retire.run({ id, nodeId, now })
+    const sshKeysEnded = confirmKey.run({ id, now }) === 1 ? endKeys.run({ id, nodeId, now }) : 0
+    return { activated: activate.run({ id }) === 1, sshKeysEnded }
   }
 }
 
