@@ -58,6 +58,7 @@ export const actions: Words['actions'] = {
     'recordings.metadata': 'Angaben einer Aufnahme',
     'recordings.playback': 'Abspielen einer Aufnahme',
     'recordings.retention': 'Aufbewahrung',
+    'recordings.undelivered': 'Ton, der nur auf Rekordern ist',
     'recordings.upload_queue': 'Übertragungen',
     'recordings.upload_runner': 'Übertragungsdienst',
     'recordings.waveform': 'Wellenform einer Aufnahme',

@@ -93,6 +93,7 @@ const reasons: Words['refusals']['reasons'] = {
   ssh_credential_unreadable: 'Der SSH-Schlüssel ist nicht mehr lesbar. Erzeugen Sie einen neuen.',
   superseded_by_retry:
     'Eine spätere Aufnahme hat diese ersetzt. Wiederholen Sie die neueste, oder beginnen Sie eine neue.',
+  system_ref_in_use: 'Ein anderes Gerät dieses Rekorders hat diese Kennung schon. Wählen Sie eine andere.',
   switcher_exists: 'Einen Umschalter mit dieser Kennung gibt es schon. Nehmen Sie eine andere.',
   too_many_bodies: 'Die Zentrale hat gerade zu viel zu tun. Versuchen Sie es in ein paar Sekunden erneut.',
   too_many_exceptions: 'Der Plan hat zu viele Ausnahmen. Entfernen Sie zuerst alte.',

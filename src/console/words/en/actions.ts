@@ -57,6 +57,7 @@ export const actions = {
     'recordings.metadata': 'Details of a take',
     'recordings.playback': 'Playback of a take',
     'recordings.retention': 'Retention',
+    'recordings.undelivered': 'Sound on recorders only',
     'recordings.upload_queue': 'Uploads',
     'recordings.upload_runner': 'Upload service',
     'recordings.waveform': 'Waveform of a take',

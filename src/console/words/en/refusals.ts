@@ -32,6 +32,7 @@ export const refusals = {
     schedule_interface_not_found: 'The recorder has no such device: choose another one.',
     schedule_node_not_found: 'There is no such recorder: choose another one.',
     self_auth_manage_required: 'You cannot remove your own right to manage access: ask somebody else who manages it.',
+    system_ref_in_use: 'Another device of this recorder has this reference already: choose another one.',
     switcher_exists: 'A switcher with this id exists: choose another id.',
     too_many_exceptions: 'This schedule has too many exceptions: remove old ones first.',
     unknown_assignee: 'Some of these people or groups are gone: choose again.',
