@@ -52,8 +52,7 @@ test('every change is told to exactly those who may read the thing', async () =>
     const headers = { authorization: `Bearer ${c.client.token}` }
     const stream = reading(await w.k.app.request('/api/v1/events', { headers }))
     await stream.event('hello')
-    for (const { id, type } of watched)
-      w.k.events.emit('resource.changed', { action: 'x', id, op: 'updated', outcome: 'succeeded', type })
+    for (const thing of watched) changed(thing)
     // Comes last, and to everybody: whoever has it has had all before it.
     w.k.events.emit('resource.changed', { action: 'x', op: 'updated', outcome: 'succeeded', type: 'recording_profile' })
     const told = new Set<string>()
@@ -75,6 +74,14 @@ test('every change is told to exactly those who may read the thing', async () =>
   assert.ok(watched.length > 20)
   assert.deepEqual(wrong, [])
 })
+
+/** Alerts tell of themselves, everything else by its audit row. */
+function changed({ id, type }: World['things'][number]): void {
+  const { events } = w.k
+  if (type === 'health_event')
+    events.emit('health.changed', { id, severity: 'warning', status: 'open', type: 'watchdog.node_offline' })
+  else events.emit('resource.changed', { action: 'x', id, op: 'updated', outcome: 'succeeded', type })
+}
 
 /** What comes within a moment: nothing more may come. */
 const soon = (promise: Promise<unknown>): Promise<unknown> =>
