@@ -36,7 +36,7 @@ describe('the frame of the console', () => {
     assert.equal(await search.inputValue(), '?/', 'where one types they are letters')
     await page.goto(`${controller.url}/me`)
     await page.getByRole('button', { name: 'Keyboard' }).click()
-    await help.getByLabel('Single keys').uncheck()
+    await help.getByLabel('Enable single-key').uncheck()
     await page.keyboard.press('Escape')
     await page.keyboard.press('?')
     assert.equal(await help.count(), 0)
