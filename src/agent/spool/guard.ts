@@ -97,7 +97,11 @@ class Guard implements DiskGuard {
   /** One at a time: takes that begin together must not count the same free bytes. */
   admit(take: PlannedTake): Promise<Room | undefined> {
     const admitted = this.#admitting.then(() => this.#admit(take))
-    this.#admitting = admitted.catch(() => undefined)
+    // Not its result: the last take would stay in memory.
+    this.#admitting = admitted.then(
+      () => undefined,
+      () => undefined,
+    )
     return admitted
   }
 
