@@ -1,13 +1,13 @@
 import './style/sheets.ts'
 import { render } from 'preact'
 import { App } from './app/app.tsx'
-import { Speaker } from './words/speaker.tsx'
+import { WordsProvider } from './words/provider.tsx'
 
 const root = document.getElementById('app')
 if (root)
   render(
-    <Speaker>
+    <WordsProvider>
       <App />
-    </Speaker>,
+    </WordsProvider>,
     root,
   )

@@ -126,7 +126,7 @@ test('times are those of the named zone, also on the day the clock changes', () 
 
 test('what is soon has no date: today its time, tomorrow that word, also around the days the clock changes', () => {
   const berlin = { locale: 'en-GB', zone: 'Europe/Berlin' }
-  const soon = (at: string, now: string, clockwork = berlin) => soonOf(at, Date.parse(now), clockwork)
+  const soon = (at: string, now: string, timeFormat = berlin) => soonOf(at, Date.parse(now), timeFormat)
   assert.equal(soon('2026-03-28T23:30:00Z', '2026-03-28T23:00:00Z'), '00:30')
   assert.equal(soon('2026-03-29T22:30:00Z', '2026-03-28T23:00:00Z'), 'Tomorrow, 00:30')
   assert.equal(soon('2026-10-26T22:30:00Z', '2026-10-24T22:30:00Z'), 'Tomorrow, 23:30')

@@ -75,7 +75,7 @@ function Revoke({ close, link }: { close(): void; link: DisplayLink }) {
 
 function NewDisplay({ close, rooms }: { close(): void; rooms: Room[] }) {
   const words = useWords()
-  const { clockwork } = useApp()
+  const { timeFormat } = useApp()
   const [token, setToken] = useState<string>()
   const make = useWrite<{ data: { token: string } }>(({ data }) => setToken(data.token))
   const sites = [...new Set(rooms.map(({ site }) => site))]
@@ -83,7 +83,7 @@ function NewDisplay({ close, rooms }: { close(): void; rooms: Room[] }) {
   const [chosen, setChosen] = useState<readonly Option[]>([])
   const send = ({ expires, ...asked }: Record<string, unknown>): void => {
     const where = site === '' && chosen.length > 0 ? { roomIds: chosen.map(({ id }) => id) } : {}
-    const until = expires === undefined ? {} : { expiresAt: instantAt(String(expires), clockwork.zone) }
+    const until = expires === undefined ? {} : { expiresAt: instantAt(String(expires), timeFormat.zone) }
     make.mutate({ body: { ...asked, ...where, ...until }, method: 'POST', path: PATH })
   }
   return (
@@ -107,7 +107,7 @@ function NewDisplay({ close, rooms }: { close(): void; rooms: Room[] }) {
               of="room"
             />
           )}
-          <Field name="expires" type="datetime-local" label={words.displays.expires} hint={clockwork.zone} />
+          <Field name="expires" type="datetime-local" label={words.displays.expires} hint={timeFormat.zone} />
         </Form>
       ) : (
         <>

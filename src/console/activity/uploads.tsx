@@ -109,7 +109,7 @@ function File({ item: { chunkIndex, fileName, recordingId }, linked }: { item: U
 
 function Runner() {
   const words = useWords()
-  const { clockwork } = useApp()
+  const { timeFormat } = useApp()
   const say = useToast()
   const status = useRead<{ data: UploadRunnerStatus }>('/upload-runner', ['upload'])
   const run = useWrite<{ summary: UploadRunSummary }>(({ summary: { attempted, succeeded } }) =>
@@ -120,7 +120,7 @@ function Runner() {
       <div class={ui.grow}>
         <Loading of={status}>
           {({ data: { lastRunAt } }) => (
-            <p>{lastRunAt ? words.activity.runner(instantOf(lastRunAt, clockwork)) : words.activity.neverRan}</p>
+            <p>{lastRunAt ? words.activity.runner(instantOf(lastRunAt, timeFormat)) : words.activity.neverRan}</p>
           )}
         </Loading>
       </div>

@@ -70,16 +70,16 @@ interface SuppressProps {
 /** Until when an alert keeps silent, and why. */
 function SuppressDialog({ close, error, pending, send }: SuppressProps) {
   const words = useWords()
-  const { clockwork } = useApp()
+  const { timeFormat } = useApp()
   const given = ({ note, suppressedUntil: until }: Record<string, unknown>): void =>
     send({
       ...(note === undefined ? {} : { note }),
-      suppressedUntil: until === undefined ? null : instantAt(String(until), clockwork.zone),
+      suppressedUntil: until === undefined ? null : instantAt(String(until), timeFormat.zone),
     })
   return (
     <Dialog title={words.alerts.moves.suppress} close={close}>
       <Form error={error} pending={pending} send={given} submit={words.alerts.moves.suppress}>
-        <Field name="suppressedUntil" type="datetime-local" label={words.alerts.until} hint={clockwork.zone} />
+        <Field name="suppressedUntil" type="datetime-local" label={words.alerts.until} hint={timeFormat.zone} />
         <Area name="note" label={words.alerts.note} maxLength={1000} />
       </Form>
     </Dialog>

@@ -3,14 +3,14 @@ import { useContext } from 'preact/hooks'
 import type { Myself } from '../../wire/access.ts'
 import type { Api } from '../data/api.ts'
 import type { Dock } from '../listen/dock.tsx'
-import type { Clockwork } from '../time/format.rules.ts'
+import type { TimeFormat } from '../time/format.rules.ts'
 import type { ZoneOf } from '../time/zone.ts'
 
 export interface AppContext {
   api: Api
   /** Whose zone times are shown in: the site's, or that of this browser. */
   chooseZone(of: ZoneOf): void
-  clockwork: Clockwork
+  timeFormat: TimeFormat
   dock: Dock
   me: Myself
   /** Reads again who is here. */

@@ -35,7 +35,7 @@ export function Inside({ again, api, ended, me, renew }: InsideProps) {
   const [live, setLive] = useState<LiveState>({ outdated: false })
   const [zoneOf, setZoneOf] = useState(preferredZone)
   const zone = zoneOf === 'device' ? deviceZone() : me.site.timezone
-  const clockwork = useMemo(() => ({ locale: words.locale, zone }), [words, zone])
+  const timeFormat = useMemo(() => ({ locale: words.locale, zone }), [words, zone])
   const chooseZone = (of: ZoneOf): void => {
     rememberZone(of)
     setZoneOf(of)
@@ -70,8 +70,8 @@ export function Inside({ again, api, ended, me, renew }: InsideProps) {
     location.assign('/')
   }
   const app = useMemo(
-    () => ({ api, chooseZone, clockwork, dock, me, refresh: again, renew, signOut, zoneOf }),
-    [clockwork, dock, me, zoneOf],
+    () => ({ api, chooseZone, timeFormat, dock, me, refresh: again, renew, signOut, zoneOf }),
+    [timeFormat, dock, me, zoneOf],
   )
   const lost = live.lostSince !== undefined
   const refusal = useMemo<Refusal>(

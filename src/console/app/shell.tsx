@@ -102,11 +102,11 @@ function Group({ at, entries, name }: { at: string; entries: Entry[]; name: Entr
 /** Never a wall: what is on the screen stays, with its age. */
 function Banner({ live: { lostSince, outdated } }: { live: LiveState }) {
   const words = useWords()
-  const { clockwork } = useApp()
+  const { timeFormat } = useApp()
   if (lostSince !== undefined)
     return (
       <p role="status" class={classes(css.banner, ui.notice, ui.warn)}>
-        {words.live.lost(timeOf(new Date(lostSince).toISOString(), clockwork))}
+        {words.live.lost(timeOf(new Date(lostSince).toISOString(), timeFormat))}
       </p>
     )
   return outdated ? <Outdated /> : null
@@ -138,7 +138,7 @@ const LOOK_MS = 15_000
 /** Sessions are not prolonged: who wants to stay signs in again in time, over the page. */
 function Ending() {
   const words = useWords()
-  const { api, clockwork, me, renew } = useApp()
+  const { api, timeFormat, me, renew } = useApp()
   const [soon, setSoon] = useState(false)
   useEffect(() => {
     const look = (): void => setSoon(Date.parse(me.expiresAt) - api.now() < WARNING_MS)
@@ -149,7 +149,7 @@ function Ending() {
   if (!soon) return null
   return (
     <div role="status" class={classes(css.banner, ui.notice)}>
-      <span class={ui.grow}>{words.login.ends(timeOf(me.expiresAt, clockwork))}</span>
+      <span class={ui.grow}>{words.login.ends(timeOf(me.expiresAt, timeFormat))}</span>
       <Button onClick={renew}>{words.login.stay}</Button>
     </div>
   )

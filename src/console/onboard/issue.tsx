@@ -24,7 +24,7 @@ interface HowProps<T> extends IssueProps {
 /** What lets a box in, once: made at a click, shown with its end. */
 export function IssueToken<T>({ address, children, make, node, what }: HowProps<T>) {
   const words = useWords()
-  const { clockwork } = useApp()
+  const { timeFormat } = useApp()
   const own = usePublicUrl()
   const write = useWrite<{ data: T & { expiresAt: string } }>()
   const told = write.data?.data
@@ -33,7 +33,7 @@ export function IssueToken<T>({ address, children, make, node, what }: HowProps<
       {told && (
         <>
           {children(told)}
-          <p class={ui.quiet}>{words.onboard.expires(instantOf(told.expiresAt, clockwork))}</p>
+          <p class={ui.quiet}>{words.onboard.expires(instantOf(told.expiresAt, timeFormat))}</p>
         </>
       )}
       {write.error && <Failure error={write.error} />}

@@ -9,11 +9,11 @@ import { offsetOf } from './layout.rules.ts'
 
 /** From when to when, in the zone of the page; in the hour that comes twice with its offset. */
 export function useTimes({ recordingEndAt, recordingStartAt }: CalendarItem, clock: Zone): [from: string, to: string] {
-  const { clockwork } = useApp()
+  const { timeFormat } = useApp()
   return useMemo(() => {
-    const told = (at: string): string => `${timeOf(at, clockwork)} ${offsetOf(at, clock)}`.trimEnd()
+    const told = (at: string): string => `${timeOf(at, timeFormat)} ${offsetOf(at, clock)}`.trimEnd()
     return [told(recordingStartAt), recordingEndAt === undefined ? '…' : told(recordingEndAt)]
-  }, [clock, clockwork, recordingEndAt, recordingStartAt])
+  }, [clock, timeFormat, recordingEndAt, recordingStartAt])
 }
 
 /** What stands against it, in words. */

@@ -40,8 +40,8 @@ const HOURS = Array.from({ length: 24 }, (_, hour) => hour)
 /** Days beside each other on a wall clock of 24 rows. Cards are moved by pointer, by keys, or by a dialog. */
 export function Grid({ count, first, items, today }: GridProps) {
   const words = useWords()
-  const { clockwork } = useApp()
-  const clock = useMemo(() => zone(clockwork.zone), [clockwork.zone])
+  const { timeFormat } = useApp()
+  const clock = useMemo(() => zone(timeFormat.zone), [timeFormat.zone])
   const columns = useRef<HTMLDivElement>(null)
   const [lifted, setLifted] = useState<Lifted>()
   const [asking, setAsking] = useState<Lifted>()
@@ -56,7 +56,7 @@ export function Grid({ count, first, items, today }: GridProps) {
   const carry = ({ item, to }: Lifted): void => {
     const kept = within(to, first, count)
     setLifted({ item, to: kept })
-    const told = words.schedule.at(item.scheduleName, instantOf(landing(item, kept, clock), clockwork))
+    const told = words.schedule.at(item.scheduleName, instantOf(landing(item, kept, clock), timeFormat))
     setSaid(kept.day === to.day ? told : words.schedule.edge(told))
   }
   const drop = (held: Lifted): void => {

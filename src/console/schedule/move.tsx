@@ -32,10 +32,10 @@ interface MoveProps {
 /** Says what a move does before it is sent; a clash is told here, and the card stays where it was. */
 export function MoveDialog({ close, item, to }: MoveProps) {
   const words = useWords()
-  const { api, clockwork, me } = useApp()
+  const { api, timeFormat, me } = useApp()
   const say = useToast()
   const node = useNode(item.nodeId)
-  const [wall, setWall] = useState(() => wallTimeOf(to, clockwork.zone))
+  const [wall, setWall] = useState(() => wallTimeOf(to, timeFormat.zone))
   const write = useWrite<Moved>()
   const pathOf = (id: string): string => `/schedules/${encodeURIComponent(id)}`
   const movePath = (id: string): string => `${pathOf(id)}/move-occurrence`
@@ -44,7 +44,7 @@ export function MoveDialog({ close, item, to }: MoveProps) {
     source
       ? api.send('POST', `${pathOf(source.id)}/undo-move`, { movedTo: data.id, updatedAt: data.updatedAt })
       : api.send('POST', movePath(data.id), back)
-  const start = wall === '' ? undefined : instantKept(wall, to, clockwork.zone)
+  const start = wall === '' ? undefined : instantKept(wall, to, timeFormat.zone)
   const send = (): void => {
     const [before, after] = [item.recordingStartAt, start ?? to]
     write.mutate(
@@ -52,7 +52,7 @@ export function MoveDialog({ close, item, to }: MoveProps) {
       {
         onSuccess(moved) {
           close()
-          say(words.schedule.movedTo(instantOf(after, clockwork)), () => {
+          say(words.schedule.movedTo(instantOf(after, timeFormat)), () => {
             const back = { newStartAt: before, occurrenceStartAt: after }
             undo(moved, back).catch((e: Error) => say(faultText(e, words)))
           })
@@ -78,7 +78,7 @@ export function MoveDialog({ close, item, to }: MoveProps) {
             name="to"
             type="datetime-local"
             label={words.schedule.to}
-            hint={clockwork.zone}
+            hint={timeFormat.zone}
             value={wall}
             required
             onInput={(e) => setWall(e.currentTarget.value)}

@@ -27,9 +27,9 @@ interface RoomRowsProps {
 /** A day with one row for each room: what overlaps in a room stands below each other. */
 export function RoomRows({ day, items, rooms }: RoomRowsProps) {
   const words = useWords()
-  const { clockwork } = useApp()
+  const { timeFormat } = useApp()
   const [asking, setAsking] = useState<CalendarItem>()
-  const clock = useMemo(() => zone(clockwork.zone), [clockwork.zone])
+  const clock = useMemo(() => zone(timeFormat.zone), [timeFormat.zone])
   const rows = useMemo(() => rowsOf(items, clock, day, rooms), [items, clock, day, rooms])
   const name = new Intl.DateTimeFormat(words.locale, { dateStyle: 'full', timeZone: 'UTC' }).format(day * DAY_MS)
   return (

@@ -22,11 +22,11 @@ type View = (typeof VIEWS)[number]
 /** View and date stand in the address. On a phone the week is a day. */
 export function SchedulePage(_: { id: string }) {
   const words = useWords()
-  const { api, clockwork, me } = useApp()
+  const { api, timeFormat, me } = useApp()
   const [params, setParams] = useSearchParams()
   const narrow = matchMedia('(max-width: 50rem)').matches
   const view: View = VIEWS.find((one) => one === params.get('view')) ?? (narrow ? 'day' : 'week')
-  const today = wallOf(api.now(), zone(clockwork.zone)).day
+  const today = wallOf(api.now(), zone(timeFormat.zone)).day
   const asked = dayNumber(params.get('date') ?? '')
   const day = Number.isFinite(asked) ? asked : today
   const show = (next: { date?: string; view?: View }): void => {
@@ -75,11 +75,11 @@ interface Answer {
 
 function Calendar({ day, show, today, view }: CalendarProps) {
   const words = useWords()
-  const { clockwork, me } = useApp()
+  const { timeFormat, me } = useApp()
   const week = view === 'week'
   const first = week ? weekOf(day, me.site.weekStartsOn) : day
   const count = week ? 7 : 1
-  const clock = useMemo(() => zone(clockwork.zone), [clockwork.zone])
+  const clock = useMemo(() => zone(timeFormat.zone), [timeFormat.zone])
   const span = new URLSearchParams({
     end: new Date(clock.at(first + count, 0)).toISOString(),
     start: new Date(clock.at(first, 0)).toISOString(),
@@ -101,7 +101,7 @@ function Calendar({ day, show, today, view }: CalendarProps) {
         <Button onClick={() => show(today)}>{words.schedule.today}</Button>
         <Button onClick={() => show(day + count)}>{words.schedule.next}</Button>
         <Button onClick={paper.print}>{words.schedule.print}</Button>
-        <span class={classes(ui.quiet, ui.small)}>{words.schedule.zone(clockwork.zone)}</span>
+        <span class={classes(ui.quiet, ui.small)}>{words.schedule.zone(timeFormat.zone)}</span>
       </div>
       {rooms && <Places filters={filters} rooms={rooms} />}
       <Loading of={items}>

@@ -39,8 +39,8 @@ export function usePrinting(): { print(): void; wanted: boolean } {
 /** What a door or a desk wants of the days on the screen: paper has no room for cards, so it is a list. */
 export function Sheet({ count, first, items }: SheetProps) {
   const words = useWords()
-  const { clockwork } = useApp()
-  const clock = zone(clockwork.zone)
+  const { timeFormat } = useApp()
+  const clock = zone(timeFormat.zone)
   const name = new Intl.DateTimeFormat(words.locale, { dateStyle: 'full', timeZone: 'UTC' })
   const planned = items.toSorted(
     (a, b) => a.recordingStartAt.localeCompare(b.recordingStartAt) || a.room.localeCompare(b.room),
@@ -57,8 +57,8 @@ export function Sheet({ count, first, items }: SheetProps) {
               {(days.get(day) ?? []).map((item) => (
                 <tr key={`${item.scheduleId} ${item.recordingStartAt}`}>
                   <th scope="row">
-                    {timeOf(item.recordingStartAt, clockwork)}
-                    {item.recordingEndAt && ` – ${timeOf(item.recordingEndAt, clockwork)}`}
+                    {timeOf(item.recordingStartAt, timeFormat)}
+                    {item.recordingEndAt && ` – ${timeOf(item.recordingEndAt, timeFormat)}`}
                   </th>
                   <td>
                     <Name>{item.room}</Name>

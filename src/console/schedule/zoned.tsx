@@ -14,15 +14,15 @@ interface ZonedProps {
 /** A time of a schedule in its zone; where other pages have another one, its time there stands beside it. */
 export function Zoned({ at, time = false, zone }: ZonedProps) {
   const words = useWords()
-  const { clockwork } = useApp()
-  const own = { ...clockwork, zone }
+  const { timeFormat } = useApp()
+  const own = { ...timeFormat, zone }
   const shown = (time ? timeOf : instantOf)(at, own)
-  const there = (dayOf(at, own) === dayOf(at, clockwork) ? timeOf : instantOf)(at, clockwork)
-  const other = instantOf(at, own) !== instantOf(at, clockwork)
+  const there = (dayOf(at, own) === dayOf(at, timeFormat) ? timeOf : instantOf)(at, timeFormat)
+  const other = instantOf(at, own) !== instantOf(at, timeFormat)
   return (
     <time dateTime={at} title={zone}>
       {shown}
-      {other && !time && <span class={ui.quiet}> {words.schedule.elsewhere(there, clockwork.zone)}</span>}
+      {other && !time && <span class={ui.quiet}> {words.schedule.elsewhere(there, timeFormat.zone)}</span>}
     </time>
   )
 }

@@ -1,12 +1,12 @@
 // Times as people read them, always in a named zone. Pure: zone, locale and now are arguments.
 
-export interface Clockwork {
+export interface TimeFormat {
   locale: string
   zone: string
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>()
-function format({ locale, zone }: Clockwork, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+function format({ locale, zone }: TimeFormat, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   const key = JSON.stringify([locale, zone, options])
   const made = formats.get(key) ?? new Intl.DateTimeFormat(locale, { ...options, timeZone: zone })
   formats.set(key, made)
@@ -14,32 +14,32 @@ function format({ locale, zone }: Clockwork, options: Intl.DateTimeFormatOptions
 }
 
 /** `14:05`. */
-export const timeOf = (at: string, clockwork: Clockwork): string =>
-  format(clockwork, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(new Date(at))
+export const timeOf = (at: string, timeFormat: TimeFormat): string =>
+  format(timeFormat, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(new Date(at))
 
 /** `Mon 02 Mar 2026`. */
-export const dayOf = (at: string, clockwork: Clockwork): string =>
-  format(clockwork, { day: '2-digit', month: 'short', weekday: 'short', year: 'numeric' }).format(new Date(at))
+export const dayOf = (at: string, timeFormat: TimeFormat): string =>
+  format(timeFormat, { day: '2-digit', month: 'short', weekday: 'short', year: 'numeric' }).format(new Date(at))
 
 /** `Mon 02 Mar 2026, 14:05`. */
-export const instantOf = (at: string, clockwork: Clockwork): string =>
-  `${dayOf(at, clockwork)}, ${timeOf(at, clockwork)}`
+export const instantOf = (at: string, timeFormat: TimeFormat): string =>
+  `${dayOf(at, timeFormat)}, ${timeOf(at, timeFormat)}`
 
 const DAY_MS = 86_400_000
 
 /** The calendar day of an instant as a number of days. */
-const dayNumber = (at: string, { zone }: Clockwork): number =>
+const dayNumber = (at: string, { zone }: TimeFormat): number =>
   Date.parse(
     format({ locale: 'sv-SE', zone }, { day: '2-digit', month: '2-digit', year: 'numeric' }).format(new Date(at)),
   ) / DAY_MS
 
 /** `14:05` of the day of `now` (Unix ms), `Tomorrow, 14:05` of the next, `Mon 02 Mar 2026, 14:05` of another. */
-export function soonOf(at: string, now: number, clockwork: Clockwork): string {
-  const days = dayNumber(at, clockwork) - dayNumber(new Date(now).toISOString(), clockwork)
-  if (days === 0) return timeOf(at, clockwork)
-  if (days !== 1) return instantOf(at, clockwork)
-  const [first = '', ...rest] = new Intl.RelativeTimeFormat(clockwork.locale, { numeric: 'auto' }).format(1, 'day')
-  return `${first.toLocaleUpperCase(clockwork.locale)}${rest.join('')}, ${timeOf(at, clockwork)}`
+export function soonOf(at: string, now: number, timeFormat: TimeFormat): string {
+  const days = dayNumber(at, timeFormat) - dayNumber(new Date(now).toISOString(), timeFormat)
+  if (days === 0) return timeOf(at, timeFormat)
+  if (days !== 1) return instantOf(at, timeFormat)
+  const [first = '', ...rest] = new Intl.RelativeTimeFormat(timeFormat.locale, { numeric: 'auto' }).format(1, 'day')
+  return `${first.toLocaleUpperCase(timeFormat.locale)}${rest.join('')}, ${timeOf(at, timeFormat)}`
 }
 
 /** `1:02:03` or `2:03` of seconds. */

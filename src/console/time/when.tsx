@@ -5,10 +5,10 @@ import { hourly, hourOf } from './hour.rules.ts'
 
 /** An instant in the zone of the site; `time` leaves the day out, `soon` only today. */
 export function When({ at, soon = false, time = false }: { at: string; soon?: boolean; time?: boolean }) {
-  const { api, clockwork } = useApp()
-  const shown = time ? timeOf(at, clockwork) : soon ? soonOf(at, api.now(), clockwork) : instantOf(at, clockwork)
+  const { api, timeFormat } = useApp()
+  const shown = time ? timeOf(at, timeFormat) : soon ? soonOf(at, api.now(), timeFormat) : instantOf(at, timeFormat)
   return (
-    <time dateTime={at} title={clockwork.zone}>
+    <time dateTime={at} title={timeFormat.zone}>
       {shown}
     </time>
   )

@@ -191,7 +191,7 @@ function useRisks() {
 
 function AtRisk() {
   const words = useWords()
-  const { clockwork } = useApp()
+  const { timeFormat } = useApp()
   const { alerts, awaited, down, ends, failedUploads, more, threatened } = useRisks()
   const well = alerts.length + down.length + threatened.length + failedUploads === 0 && ends === undefined
   return (
@@ -201,7 +201,7 @@ function AtRisk() {
           <>
             {well && <AllWell judged={!more.due} />}
             <ul class={ui.rows}>
-              {ends !== undefined && <CertificateRow day={dayOf(ends, clockwork)} />}
+              {ends !== undefined && <CertificateRow day={dayOf(ends, timeFormat)} />}
               {failedUploads > 0 && (
                 <li class={ui.row}>
                   <Badge state="failed" word={words.today.failedUploads(failedUploads)} />

@@ -64,15 +64,15 @@ interface FilterBarProps {
 
 export function FilterBar({ choices = [], filters, instants = [], searches = [] }: FilterBarProps) {
   const words = useWords()
-  const { clockwork } = useApp()
+  const { timeFormat } = useApp()
   const { clear, set, values } = filters
   const shown = (name: string): string => {
     const at = values[name] ?? ''
-    return Number.isNaN(Date.parse(at)) ? '' : wallTimeOf(at, clockwork.zone)
+    return Number.isNaN(Date.parse(at)) ? '' : wallTimeOf(at, timeFormat.zone)
   }
   // Seconds of the address stay as long as nobody changes the minute that is shown.
   const instant = (name: string, wall: string): string =>
-    wall === shown(name) ? (values[name] ?? '') : wall && instantAt(wall, clockwork.zone)
+    wall === shown(name) ? (values[name] ?? '') : wall && instantAt(wall, timeFormat.zone)
   // On a phone they would fill the screen before the first row.
   const [unfolded, unfold] = useState(!matchMedia('(max-width: 40rem)').matches)
   const folds = choices.length + instants.length > 1 && Object.keys(values).length === 0

@@ -139,8 +139,8 @@ const start = (element: HTMLMediaElement): void => void element.play().catch(() 
 
 /** The time of the day in the zone of the site, `14:05`. */
 function useTimeOfDay(begunAt: string | undefined, seconds: number): string | undefined {
-  const { clockwork } = useApp()
-  return begunAt && timeOf(new Date(Date.parse(begunAt) + seconds * 1000).toISOString(), clockwork)
+  const { timeFormat } = useApp()
+  return begunAt && timeOf(new Date(Date.parse(begunAt) + seconds * 1000).toISOString(), timeFormat)
 }
 
 function Notice({ retry, text }: { retry(): void; text: string }) {

@@ -2,7 +2,7 @@ import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import { en, type Words } from './en.ts'
 
-interface Spoken {
+interface LanguageState {
   choose(language: Language): void
   language: Language
   words: Words
@@ -12,9 +12,9 @@ export type Language = 'de' | 'en'
 export const LANGUAGES: Record<Language, string> = { de: 'Deutsch', en: 'English' }
 const KEY = 'roomtone.language'
 
-export const WordsContext = createContext<Spoken>({ choose: () => {}, language: 'en', words: en })
+export const WordsContext = createContext<LanguageState>({ choose: () => {}, language: 'en', words: en })
 export const useWords = (): Words => useContext(WordsContext).words
-export const useLanguage = (): Spoken => useContext(WordsContext)
+export const useLanguage = (): LanguageState => useContext(WordsContext)
 
 /** What was chosen here before, else the browser's first language that there is. */
 export function preferred(): Language {

@@ -4,7 +4,7 @@ import { en, type Words } from './en.ts'
 import { type Language, load, preferred, remember, WordsContext } from './words.ts'
 
 /** The words of the chosen language around everything; until they have come, nothing. */
-export function Speaker({ children }: { children: ComponentChildren }) {
+export function WordsProvider({ children }: { children: ComponentChildren }) {
   const [language, setLanguage] = useState<Language>(preferred)
   const [words, setWords] = useState<Words | undefined>(language === 'en' ? en : undefined)
   useEffect(() => {
