@@ -2,8 +2,8 @@ import { Fragment } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { CurrentUser, Session } from '../../wire/access.ts'
+import { HistoryLink } from '../app/actionbutton.tsx'
 import { useApp } from '../app/context.ts'
-import { HistoryLink } from '../app/deed.tsx'
 import { useRead, useWrite } from '../data/reads.ts'
 import { When } from '../time/when.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
@@ -61,7 +61,7 @@ export function Users() {
                   head: words.me.roles,
                 },
                 { cell: (user) => <Places of={user} />, head: words.access.place },
-                { cell: (user) => <Deeds ask={setAsking} user={user} />, head: words.common.actions },
+                { cell: (user) => <Actions ask={setAsking} user={user} />, head: words.common.actions },
               ]}
             />
             <Pager go={filters.go} meta={meta} size={SIZE} />
@@ -91,7 +91,7 @@ function Places({ of: { resourceGrants, roles } }: { of: CurrentUser }) {
 
 const userPath = ({ id }: CurrentUser): string => `/auth/users/${encodeURIComponent(id)}`
 
-function Deeds({ ask, user }: { ask(asking: Asking): void; user: CurrentUser }) {
+function Actions({ ask, user }: { ask(asking: Asking): void; user: CurrentUser }) {
   const words = useWords()
   const { me } = useApp()
   const write = useWrite()

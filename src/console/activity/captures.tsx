@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { Job } from '../../wire/recordings.ts'
-import { Deed } from '../app/deed.tsx'
+import { ActionButton } from '../app/actionbutton.tsx'
 import { useNode, useRead, useWrite } from '../data/reads.ts'
 import { ExportLink } from '../library/export.tsx'
 import { NodeFilter } from '../recorders/filter.tsx'
@@ -112,12 +112,12 @@ function Bulk({ jobs, selection }: { jobs: readonly Job[]; selection: Selection 
   return (
     <div class={ui.row}>
       <span class={ui.grow}>{words.common.selected(chosen.length)}</span>
-      <Deed needs="recording:control" disabled={idle} onClick={() => setAsking('stop')}>
+      <ActionButton needs="recording:control" disabled={idle} onClick={() => setAsking('stop')}>
         {words.common.stop}
-      </Deed>
-      <Deed needs="recording:control" disabled={idle} onClick={() => setAsking('retry')}>
+      </ActionButton>
+      <ActionButton needs="recording:control" disabled={idle} onClick={() => setAsking('retry')}>
         {words.take.retry}
-      </Deed>
+      </ActionButton>
       {asking && <Ask asked={asking} close={() => setAsking(undefined)} jobs={chosen} selection={selection} />}
     </div>
   )

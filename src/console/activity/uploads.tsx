@@ -1,7 +1,7 @@
 import { Link } from 'wouter-preact'
 import type { UploadItem, UploadRunnerStatus, UploadRunSummary } from '../../wire/uploads.ts'
+import { ActionButton } from '../app/actionbutton.tsx'
 import { useApp } from '../app/context.ts'
-import { Deed } from '../app/deed.tsx'
 import { useRead, useWrite } from '../data/reads.ts'
 import { instantOf } from '../time/format.rules.ts'
 import { When } from '../time/when.tsx'
@@ -71,9 +71,9 @@ export function UploadTable({ items, linked = false }: { items: readonly UploadI
               if (status === 'queued' || status === 'retrying') return <When at={nextAttemptAt} />
               if (status !== 'failed') return null
               return (
-                <Deed needs="recording:control" disabled={write.isPending} onClick={() => retry(id)}>
+                <ActionButton needs="recording:control" disabled={write.isPending} onClick={() => retry(id)}>
                   {words.activity.retry}
-                </Deed>
+                </ActionButton>
               )
             },
             head: words.activity.next,
@@ -124,13 +124,13 @@ function Runner() {
           )}
         </Loading>
       </div>
-      <Deed
+      <ActionButton
         needs="recording:control"
         disabled={run.isPending}
         onClick={() => run.mutate({ method: 'POST', path: '/upload-runner/run' })}
       >
         {words.activity.run}
-      </Deed>
+      </ActionButton>
       {run.error && <Failure error={run.error} />}
     </div>
   )

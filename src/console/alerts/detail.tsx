@@ -54,7 +54,7 @@ function Shown({ close, event }: { close(): void; event: HealthEvent }) {
         )}
       </div>
       <Details of={event.details} />
-      <Deeds event={event} roomId={node.data?.data.roomId} />
+      <Actions event={event} roomId={node.data?.data.roomId} />
     </Section>
   )
 }
@@ -91,7 +91,7 @@ function Details({ of }: { of: Record<string, unknown> }) {
   )
 }
 
-function Deeds({ event, roomId }: { event: HealthEvent; roomId: string | undefined }) {
+function Actions({ event, roomId }: { event: HealthEvent; roomId: string | undefined }) {
   const write = useWrite<{ data: HealthEvent }>()
   const path = `/health-events/${encodeURIComponent(event.id)}`
   return (

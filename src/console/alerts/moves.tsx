@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { HealthMove } from '../../wire/health.ts'
+import { ActionButton } from '../app/actionbutton.tsx'
 import { useApp } from '../app/context.ts'
-import { Deed } from '../app/deed.tsx'
 import { instantAt } from '../time/wall.rules.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Area, Field, Form } from '../ui/form.tsx'
@@ -35,7 +35,7 @@ export function Moves({ children, disabled = false, moves, roomId, send, write }
       <div class={ui.row}>
         {children}
         {moves.map((action) => (
-          <Deed
+          <ActionButton
             key={action}
             needs="health:acknowledge"
             roomId={roomId}
@@ -43,7 +43,7 @@ export function Moves({ children, disabled = false, moves, roomId, send, write }
             onClick={() => (action === 'suppress' ? setSuppressing(true) : send(action, {}, done))}
           >
             {words.alerts.moves[action]}
-          </Deed>
+          </ActionButton>
         ))}
       </div>
       {suppressing ? (

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Recording } from '../../wire/recordings.ts'
-import { Deed } from '../app/deed.tsx'
+import { ActionButton } from '../app/actionbutton.tsx'
 import { useWrite } from '../data/reads.ts'
 import { lengthOf } from '../time/format.rules.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
@@ -31,15 +31,15 @@ export function Bulk({ selection, takes }: BulkProps) {
     <>
       <div class={ui.row}>
         <span class={ui.grow}>{words.common.selected(chosen.length)}</span>
-        <Deed needs="recording:edit" disabled={idle} onClick={() => setAsking('organize')}>
+        <ActionButton needs="recording:edit" disabled={idle} onClick={() => setAsking('organize')}>
           {words.library.organize}
-        </Deed>
-        <Deed needs="recording:control" disabled={idle} onClick={() => setAsking('upload')}>
+        </ActionButton>
+        <ActionButton needs="recording:control" disabled={idle} onClick={() => setAsking('upload')}>
           {words.library.upload}
-        </Deed>
-        <Deed kind="danger" needs="recording:delete" disabled={idle} onClick={() => setAsking('delete')}>
+        </ActionButton>
+        <ActionButton kind="danger" needs="recording:delete" disabled={idle} onClick={() => setAsking('delete')}>
           {words.common.delete}
-        </Deed>
+        </ActionButton>
       </div>
       {asking === 'organize' && <Organize close={close} ids={recordingIds} selection={selection} />}
       {asking === 'upload' && (

@@ -1,6 +1,6 @@
 import type { AuditEvent } from '../../wire/audit.ts'
 import type { ChangeKind } from '../../wire/changes.ts'
-import { HistoryLink } from '../app/deed.tsx'
+import { HistoryLink } from '../app/actionbutton.tsx'
 import { actionText } from '../audit/action.rules.ts'
 import { useRead } from '../data/reads.ts'
 import { When } from '../time/when.tsx'

@@ -9,12 +9,12 @@ import { MeterStrip } from '../meters/strip.tsx'
 import { classes, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
-import { TakeDeeds } from './deeds.tsx'
 import { TakeFacts } from './facts.tsx'
 import { History } from './history.tsx'
 import { TakePlayer } from './player.tsx'
 import { TakeState } from './rows.tsx'
 import { capturedBy, soundOf } from './sound.rules.ts'
+import { TakeActions } from './takeactions.tsx'
 
 interface Context {
   healthEvents: HealthEvent[]
@@ -53,7 +53,7 @@ function Shown({ context }: { context: Context }) {
         </p>
       )}
       <Sound context={context} />
-      <TakeDeeds jobs={jobs} take={take} />
+      <TakeActions jobs={jobs} take={take} />
       <TakeFacts jobs={jobs} take={take} />
       {uploadQueueItems.length > 0 && (
         <Section title={words.take.uploads}>

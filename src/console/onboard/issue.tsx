@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Node } from '../../wire/nodes.ts'
+import { ActionButton } from '../app/actionbutton.tsx'
 import { useApp } from '../app/context.ts'
-import { Deed } from '../app/deed.tsx'
 import { useWrite } from '../data/reads.ts'
 import { instantOf } from '../time/format.rules.ts'
 import { Failure } from '../ui/parts.tsx'
@@ -38,7 +38,7 @@ export function IssueToken<T>({ address, children, make, node, what }: HowProps<
       )}
       {write.error && <Failure error={write.error} />}
       <div class={ui.row}>
-        <Deed
+        <ActionButton
           needs="node:manage"
           roomId={node.roomId}
           disabled={write.isPending}
@@ -52,7 +52,7 @@ export function IssueToken<T>({ address, children, make, node, what }: HowProps<
           }
         >
           {make(told !== undefined)}
-        </Deed>
+        </ActionButton>
       </div>
     </>
   )

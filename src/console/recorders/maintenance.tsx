@@ -2,8 +2,8 @@ import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import type { LifecycleAction, LifecycleJob } from '../../wire/lifecycle.ts'
 import type { Node, NodeCredential } from '../../wire/nodes.ts'
+import { ActionButton } from '../app/actionbutton.tsx'
 import { useApp } from '../app/context.ts'
-import { Deed } from '../app/deed.tsx'
 import { may } from '../app/may.rules.ts'
 import { useRead, useWrite } from '../data/reads.ts'
 import { When } from '../time/when.tsx'
@@ -44,7 +44,7 @@ function Lifecycle({ node }: { node: Node }) {
     <Section title={words.recorders.jobs}>
       <div class={ui.row}>
         {ACTIONS.map((action) => (
-          <Deed
+          <ActionButton
             key={action}
             needs="node:manage"
             roomId={node.roomId}
@@ -52,7 +52,7 @@ function Lifecycle({ node }: { node: Node }) {
             onClick={() => setAsking(action)}
           >
             {words.recorders.actions[action]}
-          </Deed>
+          </ActionButton>
         ))}
       </div>
       <Loading of={jobs}>
@@ -145,32 +145,32 @@ function Credentials({ node }: { node: Node }) {
   return (
     <Section title={words.recorders.credentials}>
       <div class={ui.row}>
-        <Deed
+        <ActionButton
           needs="node:manage"
           roomId={node.roomId}
           onClick={() => go(`/add?node=${encodeURIComponent(node.id)}&anew=1`)}
         >
           {words.recorders.bootstrap}
-        </Deed>
-        <Deed needs="node:manage" roomId={node.roomId} onClick={() => setAsking('rotate')}>
+        </ActionButton>
+        <ActionButton needs="node:manage" roomId={node.roomId} onClick={() => setAsking('rotate')}>
           {words.recorders.rotate}
-        </Deed>
-        <Deed kind="danger" needs="node:manage" roomId={node.roomId} onClick={() => setAsking('revoke')}>
+        </ActionButton>
+        <ActionButton kind="danger" needs="node:manage" roomId={node.roomId} onClick={() => setAsking('revoke')}>
           {words.recorders.revoke}
-        </Deed>
+        </ActionButton>
         {retired ? (
-          <Deed
+          <ActionButton
             needs="node:manage"
             roomId={node.roomId}
             disabled={reinstate.isPending}
             onClick={() => reinstate.mutate({ method: 'POST', path: `${path}/reinstate` })}
           >
             {words.recorders.reinstate}
-          </Deed>
+          </ActionButton>
         ) : (
-          <Deed kind="danger" needs="node:manage" roomId={node.roomId} onClick={() => setAsking('retire')}>
+          <ActionButton kind="danger" needs="node:manage" roomId={node.roomId} onClick={() => setAsking('retire')}>
             {words.recorders.retire}
-          </Deed>
+          </ActionButton>
         )}
       </div>
       {token && (

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Interface, Node } from '../../wire/nodes.ts'
 import type { Room } from '../../wire/rooms.ts'
-import { Deed } from '../app/deed.tsx'
+import { ActionButton } from '../app/actionbutton.tsx'
 import { useRead, useWrite } from '../data/reads.ts'
 import { Area, Choice, Field, Form } from '../ui/form.tsx'
 import { Badge, classes, Name, Section } from '../ui/parts.tsx'
@@ -112,9 +112,9 @@ function Devices({ node }: { node: Node }) {
               <Name>{`${device.systemName}, ${device.channelCount} x ${device.sampleRates.join('/')} Hz`}</Name>
             </span>
             {device.absent && <Badge state="offline" word={words.recorders.absent} />}
-            <Deed needs="node:manage" roomId={node.roomId} onClick={() => setEditing(device)}>
+            <ActionButton needs="node:manage" roomId={node.roomId} onClick={() => setEditing(device)}>
               {words.edit.channels}
-            </Deed>
+            </ActionButton>
           </li>
         ))}
       </ul>

@@ -5,8 +5,8 @@ import type { Interface, Node } from '../../wire/nodes.ts'
 import type { Recording } from '../../wire/recordings.ts'
 import type { Room, RoomOverview } from '../../wire/rooms.ts'
 import { AlertRow, isRisk } from '../alerts/row.tsx'
+import { ActionButton, HistoryLink } from '../app/actionbutton.tsx'
 import { useApp } from '../app/context.ts'
-import { Deed, HistoryLink } from '../app/deed.tsx'
 import { may } from '../app/may.rules.ts'
 import { useRead } from '../data/reads.ts'
 import { Length, TakeRows, TakeState } from '../library/rows.tsx'
@@ -49,7 +49,7 @@ function Shown({ overview: { nodes, recentRecordings, room, upcoming } }: { over
           <Name>{locationOf(room, words.rooms.floor)}</Name>
         </p>
       </div>
-      <RoomDeeds room={room} />
+      <RoomActions room={room} />
       <Running takes={recentRecordings} />
       {nodes.length === 0 && <p>{words.rooms.noRecorder}</p>}
       {nodes.map((node) => (
@@ -101,7 +101,7 @@ function Running({ takes }: { takes: readonly Recording[] }) {
   )
 }
 
-function RoomDeeds({ room }: { room: Room }) {
+function RoomActions({ room }: { room: Room }) {
   const words = useWords()
   const [asking, setAsking] = useState<'delete' | 'edit'>()
   const close = (): void => setAsking(undefined)
@@ -110,12 +110,12 @@ function RoomDeeds({ room }: { room: Room }) {
       <Link class={ui.button} href={`/rooms/${encodeURIComponent(room.id)}/label`}>
         {words.edit.label}
       </Link>
-      <Deed needs="node:manage" onClick={() => setAsking('edit')}>
+      <ActionButton needs="node:manage" onClick={() => setAsking('edit')}>
         {words.common.edit}
-      </Deed>
-      <Deed kind="danger" needs="node:manage" onClick={() => setAsking('delete')}>
+      </ActionButton>
+      <ActionButton kind="danger" needs="node:manage" onClick={() => setAsking('delete')}>
         {words.common.delete}
-      </Deed>
+      </ActionButton>
       <HistoryLink target={room.id} />
       {asking === 'edit' && <RoomDialog close={close} room={room} />}
       {asking === 'delete' && <DeleteRoom close={close} room={room} />}

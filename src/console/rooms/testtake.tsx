@@ -1,8 +1,8 @@
 import { useSearchParams } from 'wouter-preact'
 import type { Node } from '../../wire/nodes.ts'
 import type { Recording } from '../../wire/recordings.ts'
+import { ActionButton } from '../app/actionbutton.tsx'
 import { useApp } from '../app/context.ts'
-import { Deed } from '../app/deed.tsx'
 import { may } from '../app/may.rules.ts'
 import { useRead, useWrite } from '../data/reads.ts'
 import { TakePlayer } from '../library/player.tsx'
@@ -52,7 +52,7 @@ export function TestTake({ node, roomId }: TestTakeProps) {
         <Listen node={node} roomId={roomId} />
         {offered &&
           takes.map(({ id, what }) => (
-            <Deed
+            <ActionButton
               key={id}
               icon="record"
               kind="primary"
@@ -68,7 +68,7 @@ export function TestTake({ node, roomId }: TestTakeProps) {
               }
             >
               {takes.length > 1 ? words.rooms.testTakeOf(titles.get(id) ?? '') : words.rooms.testTake}
-            </Deed>
+            </ActionButton>
           ))}
         {made && <TakeState take={made} />}
       </div>

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Schedule } from '../../wire/schedules.ts'
+import { ActionButton } from '../app/actionbutton.tsx'
 import { useApp } from '../app/context.ts'
-import { Deed } from '../app/deed.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { Failure } from '../ui/parts.tsx'
 import type { Selection } from '../ui/table.tsx'
@@ -56,15 +56,15 @@ export function Bulk({ schedules, selection }: BulkProps) {
     <>
       <div class={ui.row}>
         <span class={ui.grow}>{words.common.selected(chosen.length)}</span>
-        <Deed needs="schedule:manage" disabled={idle} onClick={turn(true)}>
+        <ActionButton needs="schedule:manage" disabled={idle} onClick={turn(true)}>
           {words.schedule.turnOn}
-        </Deed>
-        <Deed needs="schedule:manage" disabled={idle} onClick={turn(false)}>
+        </ActionButton>
+        <ActionButton needs="schedule:manage" disabled={idle} onClick={turn(false)}>
           {words.schedule.turnOff}
-        </Deed>
-        <Deed kind="danger" needs="schedule:manage" disabled={idle} onClick={() => setAsking(true)}>
+        </ActionButton>
+        <ActionButton kind="danger" needs="schedule:manage" disabled={idle} onClick={() => setAsking(true)}>
           {words.common.delete}
-        </Deed>
+        </ActionButton>
       </div>
       {fault && <Failure error={fault} />}
       {asking && (

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
 import type { Recording } from '../../wire/recordings.ts'
 import type { Occurrence, Schedule } from '../../wire/schedules.ts'
-import { Deed, HistoryLink } from '../app/deed.tsx'
+import { ActionButton, HistoryLink } from '../app/actionbutton.tsx'
 import { useNode, useRead, useWrite } from '../data/reads.ts'
 import { TakeRows } from '../library/rows.tsx'
 import { Confirm } from '../ui/dialog.tsx'
@@ -81,7 +81,7 @@ function Shown({ schedule }: { schedule: Schedule }) {
         {schedule.enabled ? '' : `(${words.schedule.off}) `}
         {sentenceOf(schedule.recurrence, schedule.timezone, words)}
       </p>
-      <Deeds edit={() => setEditing(true)} path={path} schedule={schedule} />
+      <Actions edit={() => setEditing(true)} path={path} schedule={schedule} />
       <Section title={words.schedule.title}>
         <Facts of={facts} />
       </Section>
@@ -94,7 +94,7 @@ function Shown({ schedule }: { schedule: Schedule }) {
   )
 }
 
-function Deeds({ edit, path, schedule }: { edit(): void; path: string; schedule: Schedule }) {
+function Actions({ edit, path, schedule }: { edit(): void; path: string; schedule: Schedule }) {
   const words = useWords()
   const say = useToast()
   const [, go] = useLocation()
@@ -111,21 +111,21 @@ function Deeds({ edit, path, schedule }: { edit(): void; path: string; schedule:
   return (
     <>
       <div class={ui.row}>
-        <Deed needs="schedule:manage" roomId={roomId} onClick={edit}>
+        <ActionButton needs="schedule:manage" roomId={roomId} onClick={edit}>
           {words.common.edit}
-        </Deed>
+        </ActionButton>
         {deeds.map(([word, deed]) => (
-          <Deed key={word} needs="schedule:manage" roomId={roomId} disabled={write.isPending} onClick={deed}>
+          <ActionButton key={word} needs="schedule:manage" roomId={roomId} disabled={write.isPending} onClick={deed}>
             {word}
-          </Deed>
+          </ActionButton>
         ))}
         <Link class={ui.button} href={`/schedules/new?from=${encodeURIComponent(schedule.id)}`}>
           {words.schedule.duplicate}
         </Link>
         <HistoryLink target={schedule.id} />
-        <Deed kind="danger" needs="schedule:manage" roomId={roomId} onClick={() => setAsking(true)}>
+        <ActionButton kind="danger" needs="schedule:manage" roomId={roomId} onClick={() => setAsking(true)}>
           {words.common.delete}
-        </Deed>
+        </ActionButton>
       </div>
       {write.error && <Failure error={write.error} />}
       {asking && (

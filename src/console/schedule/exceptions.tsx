@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { Exception, MovedAway, Schedule } from '../../wire/schedules.ts'
+import { ActionButton } from '../app/actionbutton.tsx'
 import { useApp } from '../app/context.ts'
-import { Deed } from '../app/deed.tsx'
 import { useRead, useWrite } from '../data/reads.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
@@ -50,9 +50,9 @@ export function Exceptions({ path, schedule }: ExceptionsProps) {
     <Section
       title={words.schedule.exceptions}
       aside={
-        <Deed needs="schedule:manage" roomId={roomId} onClick={() => setAdding(true)}>
+        <ActionButton needs="schedule:manage" roomId={roomId} onClick={() => setAdding(true)}>
           {words.schedule.leaveOut}
-        </Deed>
+        </ActionButton>
       }
     >
       {write.error && !adding && <Failure error={write.error} />}
@@ -111,14 +111,14 @@ function Row({ back, of, pending, remove, returning, roomId }: RowProps) {
           </Link>
         )}
       </span>
-      <Deed
+      <ActionButton
         needs="schedule:manage"
         roomId={roomId}
         disabled={pending || asking}
         onClick={() => (copy && waits ? back(copy) : remove())}
       >
         {waits ? words.schedule.moveBack : words.common.remove}
-      </Deed>
+      </ActionButton>
     </li>
   )
 }

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Calibration } from '../../wire/watchdog.ts'
-import { Deed } from '../app/deed.tsx'
+import { ActionButton } from '../app/actionbutton.tsx'
 import { useWrite } from '../data/reads.ts'
 import { NodePicker } from '../recorders/picker.tsx'
 import { Dialog } from '../ui/dialog.tsx'
@@ -16,9 +16,9 @@ export function Calibrate({ thing }: { thing: Thing }) {
   const [open, setOpen] = useState(false)
   return (
     <>
-      <Deed needs="settings:manage" onClick={() => setOpen(true)}>
+      <ActionButton needs="settings:manage" onClick={() => setOpen(true)}>
         {words.settings.calibrate}
-      </Deed>
+      </ActionButton>
       {open && <CalibrateDialog close={() => setOpen(false)} thing={thing} />}
     </>
   )

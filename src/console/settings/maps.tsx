@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Assignment, AssignmentPlan, ChannelMapEntry, MapTarget } from '../../wire/channels.ts'
-import { Deed } from '../app/deed.tsx'
+import { ActionButton } from '../app/actionbutton.tsx'
 import { useNode, useRead, useWrite } from '../data/reads.ts'
 import { NodePicker } from '../recorders/picker.tsx'
 import { When } from '../time/when.tsx'
@@ -82,9 +82,9 @@ export function Assignments({ things }: { things: readonly Thing[] }) {
     <Section
       title={words.settings.assignments}
       aside={
-        <Deed needs="settings:manage" disabled={things.length === 0} onClick={() => setAssigning(true)}>
+        <ActionButton needs="settings:manage" disabled={things.length === 0} onClick={() => setAssigning(true)}>
           {words.settings.assign}
-        </Deed>
+        </ActionButton>
       }
     >
       {write.error && <Failure error={write.error} />}
@@ -99,9 +99,9 @@ export function Assignments({ things }: { things: readonly Thing[] }) {
                 </span>
                 <When at={one.assignedAt} />
                 {one.history.at(-1)?.previousTemplateId && (
-                  <Deed needs="settings:manage" disabled={write.isPending} onClick={() => back(one)}>
+                  <ActionButton needs="settings:manage" disabled={write.isPending} onClick={() => back(one)}>
                     {words.settings.back}
-                  </Deed>
+                  </ActionButton>
                 )}
               </li>
             ))}
@@ -118,13 +118,13 @@ export function Assignments({ things }: { things: readonly Thing[] }) {
                   <span class={ui.grow}>
                     {words.settings.planned(targets.length)}: <Name>{called(templateId)}</Name> <Name>{note}</Name>
                   </span>
-                  <Deed
+                  <ActionButton
                     needs="settings:manage"
                     disabled={write.isPending}
                     onClick={() => write.mutate({ method: 'POST', path: `${PLANS}/${encodeURIComponent(id)}/apply` })}
                   >
                     {words.settings.apply}
-                  </Deed>
+                  </ActionButton>
                 </li>
               ))}
           </ul>

@@ -1,8 +1,8 @@
 import type { ComponentType } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
+import { ActionButton } from '../app/actionbutton.tsx'
 import { useApp } from '../app/context.ts'
-import { Deed } from '../app/deed.tsx'
 import { may } from '../app/may.rules.ts'
 import { useRead, useWrite } from '../data/reads.ts'
 import { Confirm } from '../ui/dialog.tsx'
@@ -15,12 +15,12 @@ import { FAMILIES, type Family, type FamilyName, type Thing } from './families.r
 import { General } from './general.tsx'
 import { Assignments } from './maps.tsx'
 import { Shown } from './shown.tsx'
-import { SwitcherDeeds } from './switchers.tsx'
+import { SwitcherActions } from './switchers.tsx'
 import { Used } from './used.tsx'
 
 /** What more can be done with one of a family, and what stands below their list. */
 const MORE: Partial<Record<FamilyName, ComponentType<{ thing: Thing }>>> = {
-  switchers: SwitcherDeeds,
+  switchers: SwitcherActions,
   watchdog: Calibrate,
 }
 const BELOW: Partial<Record<FamilyName, ComponentType<{ things: readonly Thing[] }>>> = { maps: Assignments }
@@ -75,9 +75,9 @@ function Things({ family, name }: { family: Family; name: FamilyName }) {
       <Section
         title={words.settings.families[name] ?? name}
         aside={
-          <Deed needs={family.write} onClick={() => setEditing('new')}>
+          <ActionButton needs={family.write} onClick={() => setEditing('new')}>
             {words.settings.new}
-          </Deed>
+          </ActionButton>
         }
       >
         <p class={ui.quiet}>{words.settings.explained[name]}</p>
@@ -102,9 +102,9 @@ function Things({ family, name }: { family: Family; name: FamilyName }) {
                   {More && <More thing={thing} />}
                   <Button onClick={() => setEditing(thing)}>{changes ? words.common.edit : words.settings.view}</Button>
                   {family.deletes && (
-                    <Deed kind="danger" needs={family.write} onClick={() => setDeleting(thing)}>
+                    <ActionButton kind="danger" needs={family.write} onClick={() => setDeleting(thing)}>
                       {words.common.delete}
-                    </Deed>
+                    </ActionButton>
                   )}
                 </li>
               ))}

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { SwitcherTest } from '../../wire/switchers.ts'
+import { ActionButton } from '../app/actionbutton.tsx'
 import { useApp } from '../app/context.ts'
-import { Deed } from '../app/deed.tsx'
 import { useRead, useWrite } from '../data/reads.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { download } from '../ui/download.ts'
@@ -17,21 +17,21 @@ const pathOf = ({ id }: Thing): string => `/settings/switchers/${encodeURICompon
 const named = (thing: Thing): string => String(thing.displayName)
 
 /** What can be done with a switcher beyond its settings. */
-export function SwitcherDeeds({ thing }: { thing: Thing }) {
+export function SwitcherActions({ thing }: { thing: Thing }) {
   const words = useWords()
   const [open, setOpen] = useState<'backup' | 'mappings' | 'test'>()
   const close = (): void => setOpen(undefined)
   return (
     <>
-      <Deed needs="switcher:manage" onClick={() => setOpen('test')}>
+      <ActionButton needs="switcher:manage" onClick={() => setOpen('test')}>
         {words.switchers.test}
-      </Deed>
-      <Deed needs="switcher:map" onClick={() => setOpen('mappings')}>
+      </ActionButton>
+      <ActionButton needs="switcher:map" onClick={() => setOpen('mappings')}>
         {words.switchers.mappings}
-      </Deed>
-      <Deed needs="switcher:manage" onClick={() => setOpen('backup')}>
+      </ActionButton>
+      <ActionButton needs="switcher:manage" onClick={() => setOpen('backup')}>
         {words.switchers.backup}
-      </Deed>
+      </ActionButton>
       {open === 'test' && <TestDialog close={close} thing={thing} />}
       {open === 'mappings' && <MappingsDialog close={close} thing={thing} />}
       {open === 'backup' && <BackupDialog close={close} thing={thing} />}

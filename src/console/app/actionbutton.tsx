@@ -9,7 +9,7 @@ import { useWords } from '../words/words.ts'
 import { useApp } from './context.ts'
 import { may } from './may.rules.ts'
 
-interface DeedProps {
+interface ActionButtonProps {
   children: ComponentChildren
   disabled?: boolean
   icon?: IconName
@@ -20,7 +20,7 @@ interface DeedProps {
 }
 
 /** A button that takes a permission: without it there is the button, and why it does nothing. */
-export function Deed({ needs, roomId, ...button }: DeedProps) {
+export function ActionButton({ needs, roomId, ...button }: ActionButtonProps) {
   const refusal = useRefusal()
   return <Button {...button} refused={refusal(needs, roomId)} />
 }

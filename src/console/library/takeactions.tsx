@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import type { Job, Recording } from '../../wire/recordings.ts'
-import { Deed } from '../app/deed.tsx'
+import { ActionButton } from '../app/actionbutton.tsx'
 import { useWrite } from '../data/reads.ts'
 import { lengthOf } from '../time/format.rules.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
@@ -15,7 +15,7 @@ import { StopButton } from './stop.tsx'
 import { UploadDialog } from './upload.tsx'
 
 /** What can be done to one take. */
-export function TakeDeeds({ jobs, take }: { jobs: readonly Job[]; take: Recording }) {
+export function TakeActions({ jobs, take }: { jobs: readonly Job[]; take: Recording }) {
   const words = useWords()
   const [asking, setAsking] = useState<'delete' | 'edit' | 'retry' | 'upload'>()
   const failed = jobs.some(isUnderWay)
@@ -28,24 +28,24 @@ export function TakeDeeds({ jobs, take }: { jobs: readonly Job[]; take: Recordin
     <>
       <div class={ui.row}>
         {busy && <StopButton take={take} waiting={isWaiting(take, jobs)} />}
-        <Deed needs="recording:edit" roomId={roomId} onClick={() => setAsking('edit')}>
+        <ActionButton needs="recording:edit" roomId={roomId} onClick={() => setAsking('edit')}>
           {words.common.edit}
-        </Deed>
+        </ActionButton>
         {failed && <LikeThis job={failed} take={take} />}
         {failed && (
-          <Deed kind="danger" needs="recording:control" roomId={roomId} onClick={() => setAsking('retry')}>
+          <ActionButton kind="danger" needs="recording:control" roomId={roomId} onClick={() => setAsking('retry')}>
             {words.take.retry}
-          </Deed>
+          </ActionButton>
         )}
         {take.cached && (
-          <Deed needs="recording:control" roomId={roomId} onClick={() => setAsking('upload')}>
+          <ActionButton needs="recording:control" roomId={roomId} onClick={() => setAsking('upload')}>
             {words.library.upload}
-          </Deed>
+          </ActionButton>
         )}
         {!busy && (
-          <Deed kind="danger" needs="recording:delete" roomId={roomId} onClick={() => setAsking('delete')}>
+          <ActionButton kind="danger" needs="recording:delete" roomId={roomId} onClick={() => setAsking('delete')}>
             {words.common.delete}
-          </Deed>
+          </ActionButton>
         )}
       </div>
       {asking === 'edit' && <Edit close={close} take={take} />}
@@ -63,14 +63,14 @@ function LikeThis({ job, take }: { job: Job; take: Recording }) {
   const write = useWrite<{ data: Recording }>(({ data }) => go(`/library/${encodeURIComponent(data.id)}`))
   return (
     <>
-      <Deed
+      <ActionButton
         needs="recording:create"
         roomId={take.roomId}
         disabled={write.isPending}
         onClick={() => write.mutate({ body: startLike(take, job), method: 'POST', path: '/recordings' })}
       >
         {words.take.likeThis}
-      </Deed>
+      </ActionButton>
       {write.error && <Failure error={write.error} />}
     </>
   )
