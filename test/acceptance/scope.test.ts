@@ -31,7 +31,8 @@ const listed = (r: AnyRoute): string | undefined => {
 const UNSCOPED = new Set(['user', 'group', 'session', 'display_link'])
 // Answers with numbers or words in place of things: tests of their own.
 const OTHERWISE = [
-  ...['/events', '/meter-events', '/openapi.json', '/metrics', '/status', '/recordings/facets', '/schedules/calendar'],
+  ...['/events', '/meter-events', '/openapi.json', '/metrics', '/status', '/schedules/calendar'],
+  ...['/recordings/facets', '/recordings/undelivered'],
   '/settings/switcher-mapping-options',
   ...['/audit-events', '/audit-events/facets', '/audit-events/export', '/upload-runner', '/upload-runner/actions'],
 ]
@@ -180,6 +181,19 @@ test('facets have the values of visible recordings only, and count those', async
       c.id,
     )
   }
+})
+
+test('what exists on recorders only is added up from visible recordings', async () => {
+  const all = await rowsOf('/recordings')
+  const some = new Set<number>()
+  w.k.advance('10s')
+  for (const c of withRole('recording:read')) {
+    const rows = seen(c, 'recording:read', 'recording', all)
+    const { data } = (await c.client.get('/recordings/undelivered')).json
+    assert.equal(data.takes, rows.filter(({ undelivered }) => undelivered !== undefined).length, c.id)
+    some.add(data.takes)
+  }
+  assert.ok(some.size > 2, 'callers see different numbers of them')
 })
 
 test('search and filters find words of visible things only, and their totals say no more', async () => {
