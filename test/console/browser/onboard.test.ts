@@ -127,7 +127,7 @@ describe('a room comes online', () => {
     await page.getByRole('button', { name: 'Listen' }).waitFor()
     await accessible(page, 'away')
     await fits(page, 'away')
-    await page.getByRole('button', { name: 'Set up anew' }).click()
+    await page.getByRole('button', { name: 'Set up again' }).click()
     await page.getByText('Waiting for the first contact.').waitFor()
     await page.getByRole('radio', { name: 'USB stick' }).check()
     await page.getByRole('button', { name: 'Make a new file' }).click()

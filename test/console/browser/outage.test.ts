@@ -75,7 +75,7 @@ describe('an outage', () => {
     await next()
     await controller.program.end('SIGKILL')
     await controller.start()
-    await page.getByRole('button', { name: 'Reload for the new version' }).waitFor()
+    await page.getByRole('button', { name: 'Reload to get the new version' }).waitFor()
     assert.equal(await page.getByRole('dialog').getByLabel('Name').inputValue(), 'Half typed')
     await page.keyboard.press('Escape')
     const loaded = page.waitForEvent('load')
