@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isoPlus } from '../../kernel/clock.ts'
 import type { Audit } from '../http/audit.ts'
 import { systemActor } from '../http/principal.ts'
-import { certainlyBefore, type Doubted } from '../monitoring/clock/trust.rules.ts'
+import { certainlyBefore, type Doubted, type Stretch } from '../monitoring/clock/trust.rules.ts'
 import type { Runner } from '../scheduler/ticker.ts'
 import type { Db } from '../store/db.ts'
 import type { AuditRetention } from './retention.store.ts'
@@ -28,11 +28,10 @@ interface Parts {
 /** Deletes audit rows older than the retention (ADR-0004); each batch writes one row with the number. */
 export const auditRetentionRunner = (parts: Parts): Runner => {
   const { audit, db, days, doubted, enabled, intervalSeconds, retention, trusted } = parts
-  const batch = (cutoff: string, now: string): number =>
+  const batch = (stretches: readonly Stretch[], cutoff: string, now: string): number =>
     db.tx(() => {
       let deleted = 0
-      for (const stretch of certainlyBefore(Date.parse(cutoff), doubted()))
-        if (deleted < BATCH) deleted += retention.sweep(stretch, BATCH - deleted)
+      for (const stretch of stretches) if (deleted < BATCH) deleted += retention.sweep(stretch, BATCH - deleted)
       if (deleted > 0)
         audit.write(
           {
@@ -52,9 +51,10 @@ export const auditRetentionRunner = (parts: Parts): Runner => {
     intervalSeconds,
     tick: async (now) => {
       const cutoff = isoPlus(now, -days * DAY_SECONDS)
+      const stretches = certainlyBefore(Date.parse(cutoff), doubted())
       let deleted = 0
       for (let n = 0; trusted() && n < BATCHES; n++) {
-        const gone = batch(cutoff, now)
+        const gone = batch(stretches, cutoff, now)
         deleted += gone
         if (gone < BATCH) break
         await nextTurn()

@@ -1,5 +1,6 @@
 import { iso } from '../../kernel/clock.ts'
 import { ROWS_PER_MS } from '../http/auditwriter.ts'
+import type { Stretch } from '../monitoring/clock/trust.rules.ts'
 import type { Db, Params } from '../store/db.ts'
 
 interface Gone {
@@ -25,7 +26,7 @@ export function auditRetention(db: Db) {
      * Deletes up to `batch` rows written from `from` until before `before` (Unix ms), with the dictionary entries only they
      * used. Call it in one transaction with the audit row that reports it. @returns how many
      */
-    sweep({ before, from }: { before: number; from: number }, batch: number): number {
+    sweep({ before, from }: Stretch, batch: number): number {
       const cutoff = iso(before)
       const gone = oldest.get({ batch, before: before * ROWS_PER_MS, from: from * ROWS_PER_MS })
       if (!gone || gone.deleted === 0) return 0

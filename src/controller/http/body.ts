@@ -15,16 +15,17 @@ export const parseBody = (parts: readonly Uint8Array[], most = Number.POSITIVE_I
 function parseJson(bytes: Uint8Array, most: number): unknown {
   try {
     const text = utf8.decode(bytes)
-    const { depth, values } = extent(text)
-    if (depth > MAX_DEPTH) throw new Error(`nested deeper than ${MAX_DEPTH} levels`)
-    if (values > most) throw new Error(`more than ${most} values: send fewer at once`)
-    return JSON.parse(text)
+    const found = extent(text)
+    if (found.depth > MAX_DEPTH) throw new Error(`nested deeper than ${MAX_DEPTH} levels`)
+    if (found.values <= most) return JSON.parse(text)
   } catch (e) {
-    throw new Fail(400, 'invalid_request', 'The request body is not valid JSON', {
-      issues: [{ code: 'invalid_json', path: [], message: (e as Error).message }],
-    })
+    throw refused('The request body is not valid JSON', 'invalid_json', (e as Error).message)
   }
+  throw refused('The request body holds too many values', 'too_big', `more than ${most} values: send fewer at once`)
 }
+
+const refused = (words: string, code: string, message: string): Fail =>
+  new Fail(400, 'invalid_request', words, { issues: [{ code, path: [], message }] })
 
 // Counted before parsing: code that walks the value later (schemas, stringify) recurses. One pass by hand: a regular
 // expression for strings would backtrack from every quote of a text that never closes one.

@@ -1,6 +1,5 @@
-import { iso } from '../../kernel/clock.ts'
 import type { AudioDefaults } from '../../wire/nodes.ts'
-import { namesDevice, STATUS } from '../fleet/nodes/status.rules.ts'
+import { namesDevice, offlineBefore, STATUS } from '../fleet/nodes/status.rules.ts'
 import type { Db } from '../store/db.ts'
 import type { Readiness } from './risks.rules.ts'
 
@@ -35,8 +34,8 @@ export function riskStore(db: Db, offlineAfterSeconds: number, configured: strin
   return {
     /** What these schedules would record from at `now`, by their ids. */
     readiness(ids: readonly string[], now: string): Map<string, Readiness> {
-      const offlineBefore = offlineAfterSeconds === 0 ? '' : iso(Date.parse(now) - offlineAfterSeconds * 1000)
-      const rows = read.all({ configured: configured ?? '', ids: JSON.stringify(ids), offlineBefore })
+      const before = offlineBefore(now, offlineAfterSeconds)
+      const rows = read.all({ configured: configured ?? '', ids: JSON.stringify(ids), offlineBefore: before })
       return new Map(rows.map((row) => [row.id, readinessOf(row)]))
     },
   }

@@ -175,7 +175,10 @@ const isOutage = (e: unknown): boolean => e instanceof Fail && e.status === 503
 function unreadable(parts: Parts, record: RunAudit, row: DueRow, e: unknown, now: string): Outcome {
   const { alarms, log, retrySeconds, runs } = parts
   const { id, nextRunAt, nodeId } = row
-  log.error('a schedule could not be worked out; it is tried again later', { scheduleId: id, ...errorFields(e) })
+  log.error('a schedule could not be evaluated and will be retried: check its time zone and recurrence', {
+    scheduleId: id,
+    ...errorFields(e),
+  })
   const retryAt = isoPlus(now, retrySeconds)
   runs.postpone(id, nextRunAt, retryAt)
   const details = { message: faultWords(e), reason: 'internal_error', retryAt }

@@ -90,13 +90,15 @@ async function locate(root: string, relative: string | undefined): Promise<{ fil
 
 async function hashOf(file: string, { progress, signal }: Watch): Promise<string> {
   const hash = createHash('sha256')
+  const source = createReadStream(file, { highWaterMark: 1024 * 1024, signal })
   try {
-    for await (const chunk of createReadStream(file, { highWaterMark: 1024 * 1024, signal })) {
+    for await (const chunk of source) {
       hash.update(chunk as Buffer)
       progress()
     }
   } catch (e) {
-    throw new DriverError('source_unreadable', faultWords(e))
+    // What `progress` throws is no fault of the file.
+    throw e === source.errored ? new DriverError('source_unreadable', faultWords(e)) : e
   }
   return hash.digest('hex')
 }

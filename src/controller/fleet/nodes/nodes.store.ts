@@ -1,4 +1,3 @@
-import { iso } from '../../../kernel/clock.ts'
 import { found } from '../../../kernel/fail.ts'
 import { folded } from '../../../kernel/fold.ts'
 import type { Ids } from '../../../kernel/ids.ts'
@@ -8,7 +7,7 @@ import type { Db, SqlValue } from '../../store/db.ts'
 import { type Condition, contains, Lister, present, when } from '../../store/filter.ts'
 import { type InterfaceFacts, interfaceStore } from './interfaces.store.ts'
 import { nodeSearch } from './search.store.ts'
-import { mustBeInUse, problemsOf, SILENT, STATUS } from './status.rules.ts'
+import { mustBeInUse, offlineBefore, problemsOf, SILENT, STATUS } from './status.rules.ts'
 
 interface Row {
   agentVersion: string
@@ -71,14 +70,13 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
     `SELECT n.id FROM nodes n WHERE ${STATUS} = 'offline'`,
   )
 
-  const offlineBefore = (now: string): string =>
-    offlineAfterSeconds === 0 ? '' : iso(Date.parse(now) - offlineAfterSeconds * 1000)
+  const silentSince = (now: string): string => offlineBefore(now, offlineAfterSeconds)
   const whole = (rows: Row[]): Node[] => {
     const byNode = interfaces.byNode(rows.map((row) => row.id))
     return rows.map((row) => shown(row, byNode.get(row.id) ?? []))
   }
   const find = (id: string, now: string): Node | undefined => {
-    const row = byId.get({ id, offlineBefore: offlineBefore(now) })
+    const row = byId.get({ id, offlineBefore: silentSince(now) })
     return row && whole([row])[0]
   }
   const get = (id: string, now: string): Node => found(find(id, now), 'Node')
@@ -88,7 +86,7 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
   }
   const within = (visibility: Visibility, now: string): Condition[] => [
     // Always bound: the status column needs it.
-    { sql: '1', params: { offlineBefore: offlineBefore(now) } },
+    { sql: '1', params: { offlineBefore: silentSince(now) } },
     ...visibility.nodes(),
   ]
   const seen = (visibility: Visibility, f: NodeFilters, now: string): Condition[] => [
@@ -100,7 +98,7 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
     interfaces,
     find,
     /** Ids of those that are offline. */
-    offline: (now: string): string[] => silent.all({ offlineBefore: offlineBefore(now) }).map(({ id }) => id),
+    offline: (now: string): string[] => silent.all({ offlineBefore: silentSince(now) }).map(({ id }) => id),
     get,
     mustExist: (id: string): void => void found(exists.get({ id }), 'Node'),
     /** @throws Fail 404, or 409 `node_retired`. */
@@ -125,7 +123,7 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
       return withFacts(wanted.flatMap((id) => byId.get(id) ?? []))
     },
     /** Nodes with the room as their own or as one of a channel, by alias. */
-    inRoom: (roomId: string, now: string): Node[] => whole(ofRoom.all({ roomId, offlineBefore: offlineBefore(now) })),
+    inRoom: (roomId: string, now: string): Node[] => whole(ofRoom.all({ roomId, offlineBefore: silentSince(now) })),
     enroll(id: string, input: Enrollment, now: string): Node {
       insert.run({
         ...columns({ ...input, roomId: null }),

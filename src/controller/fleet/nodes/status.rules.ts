@@ -1,3 +1,4 @@
+import { iso } from '../../../kernel/clock.ts'
 import { conflict } from '../../../kernel/fail.ts'
 import type { AudioDefaults, Interface, Node, NodeProblem } from '../../../wire/nodes.ts'
 // The status of a node as the API shows it (docs/contract/nodes.md: Status).
@@ -7,6 +8,10 @@ export const SILENT: ReadonlySet<string> = new Set(['offline', 'provisioning', '
 
 /** SQL of node `n`: offline is derived at read, silent since before `@offlineBefore`, but never before first contact. */
 export const STATUS = `CASE WHEN n.status NOT IN ('provisioning', 'retired') AND n.last_seen_at < @offlineBefore THEN 'offline' ELSE n.status END`
+
+/** The `@offlineBefore` of `STATUS` at `now`, ISO; without a limit nobody is offline. */
+export const offlineBefore = (now: string, afterSeconds: number): string =>
+  afterSeconds === 0 ? '' : iso(Date.parse(now) - afterSeconds * 1000)
 
 /** Whether the operator configured a capture device or program that no inventory lists. */
 export const namesDevice = ({

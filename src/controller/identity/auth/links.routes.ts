@@ -38,7 +38,7 @@ export const linkRoutes = (parts: Parts): AnyRoute[] => [
       const userId = parts.links.spend(body.token, now)
       if (userId !== undefined) return openSession(parts, userId, request, now)
       parts.addresses.count(request.network, parts.clock.monotonic())
-      throw new Fail(401, 'invalid_sign_in_link', 'This link is invalid, expired, or already used', {
+      throw new Fail(401, 'invalid_sign_in_link', 'This link is invalid, expired, or already used: get a new one', {
         outcome: 'denied',
       })
     },

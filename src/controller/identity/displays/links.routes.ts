@@ -89,7 +89,7 @@ export const displayRoutes = ({ addresses, clock, cookie, displays, ids, opening
       const opened = displays.openScreen(body.token, ids.uuid(), now)
       if (!opened) {
         addresses.count(request.network, at)
-        throw new Fail(401, 'invalid_display_link', 'This link is invalid, expired, or revoked', {
+        throw new Fail(401, 'invalid_display_link', 'This link is invalid, expired, or revoked: ask for a new one', {
           outcome: 'denied',
         })
       }

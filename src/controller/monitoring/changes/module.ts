@@ -2,6 +2,7 @@ import { iso } from '../../../kernel/clock.ts'
 import { version } from '../../../kernel/version.ts'
 import { ChangeQuery } from '../../../wire/changes.ts'
 import type { EventMap } from '../../events.ts'
+import { offlineBefore } from '../../fleet/nodes/status.rules.ts'
 import { stream } from '../../http/route.ts'
 import { eventStream } from '../../http/sse.ts'
 import type { Base, Module } from '../../module.ts'
@@ -63,8 +64,11 @@ export function createChanges(base: Base, { live }: { live: LiveApi }): Module {
     announce({ kind: 'upload', op: 'updated', target: { type: 'recording', id } })
   })
   const offlineAfter = base.config.SVC_NODE_OFFLINE_AFTER_SECONDS
-  const offlineBefore = () => (offlineAfter === 0 ? '' : iso(clock.now() - offlineAfter * 1000))
-  const stateOf = stateStore(db, (id) => percents.get(id), offlineBefore)
+  const stateOf = stateStore(
+    db,
+    (id) => percents.get(id),
+    () => offlineBefore(iso(clock.now()), offlineAfter),
+  )
   const parts = { countsFor: counts.of, principals, scope, stateOf, subscribe }
   return {
     api: undefined,

@@ -48,10 +48,16 @@ export const countsFrom = (stamp: string, doubted: readonly Doubted[]): string =
   return found ? iso(found.at) : stamp
 }
 
-/** Stretches before `cutoff` (Unix ms) whose stamps are all as old as they say, or were set right before it; end excluded. */
-export function certainlyBefore(cutoff: number, doubted: readonly Doubted[]): { before: number; from: number }[] {
+/** Unix ms; `before` is excluded. */
+export interface Stretch {
+  before: number
+  from: number
+}
+
+/** Stretches before `cutoff` (Unix ms) whose stamps are all as old as they say, or were set right before it. */
+export function certainlyBefore(cutoff: number, doubted: readonly Doubted[]): Stretch[] {
   const open = doubted.filter(({ at, from }) => at > cutoff && from < cutoff).toSorted((a, b) => a.from - b.from)
-  const out: { before: number; from: number }[] = []
+  const out: Stretch[] = []
   let from = 0
   for (const each of open) {
     if (each.from > from) out.push({ before: each.from, from })

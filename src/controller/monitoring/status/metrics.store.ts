@@ -1,5 +1,4 @@
-import { iso } from '../../../kernel/clock.ts'
-import { STATUS } from '../../fleet/nodes/status.rules.ts'
+import { offlineBefore, STATUS } from '../../fleet/nodes/status.rules.ts'
 import type { Visibility } from '../../http/visibility.ts'
 import type { Db, Params } from '../../store/db.ts'
 import { Lister } from '../../store/filter.ts'
@@ -39,8 +38,7 @@ export function metricsStore(db: Db, offlineAfterSeconds: number) {
   const running = new Lister<Running>(db, { columns: RUNNING, from: ACTIVE })
   return {
     nodes(visibility: Visibility, now: string): NodeGauge[] {
-      const offlineBefore = offlineAfterSeconds === 0 ? '' : iso(Date.parse(now) - offlineAfterSeconds * 1000)
-      const params: Params = { offlineBefore }
+      const params: Params = { offlineBefore: offlineBefore(now, offlineAfterSeconds) }
       return nodes.all([{ sql: `n.status <> 'retired'`, params }, ...visibility.nodes()], 'n.id')
     },
     /** With status `recording` or a running job, the newest first. */

@@ -166,7 +166,10 @@ export function recordingStore(db: Db, small = SMALL_SET) {
     files,
     mustBeOver,
     /** Whether it is there and neither a take nor a job is under way. */
-    isOver: (id: string): boolean => [find(id)].some((one) => one && isIdle(one)),
+    isOver(id: string): boolean {
+      const recording = find(id)
+      return recording !== undefined && isIdle(recording)
+    },
     ...facetStore(db, cells),
     /** One page of what the caller may see; a total that is not `exact` is a lower bound. */
     list(

@@ -95,13 +95,14 @@ async function findCandidates(
   { now, room, shortfall }: { now: string; room: number; shortfall: number },
 ): Promise<{ oldest: Candidate[]; total: number }> {
   const limit = ageLimit(policy, now)
+  const stretches = doubted()
   const [oldest, misdated]: [Candidate[], Candidate[]] = [[], []]
   let total = 0
   for (const rows of stored.oldest(policy, SLICE)) {
     for (const { wanted, ...candidate } of rows) {
       if (wanted || candidate.bytes === 0 || held(candidate.id)) continue
       total += candidate.bytes
-      const recordedAt = countsFrom(candidate.recordedAt, doubted())
+      const recordedAt = countsFrom(candidate.recordedAt, stretches)
       const list = recordedAt === candidate.recordedAt ? oldest : misdated
       if (list.length < room) list.push({ ...candidate, recordedAt })
     }
