@@ -8,8 +8,8 @@ import type { DisplayWall } from '../wall/display.tsx'
 import { takeSecret, whenPasted } from './fragment.ts'
 import type { Inside } from './inside.tsx'
 import { loaded } from './later.ts'
-import { whenLeft } from './left.ts'
 import { Login, LoginAgain } from './login.tsx'
+import { whenSignedOut } from './signout.ts'
 
 type Session =
   | { kind: 'asking' }
@@ -64,7 +64,7 @@ export function App() {
     }
     void begin()
     const unpasted = whenPasted([SIGN_IN, DISPLAY])
-    const untold = whenLeft()
+    const untold = whenSignedOut()
     window.addEventListener('pageshow', anew)
     return () => [unpasted(), untold(), window.removeEventListener('pageshow', anew)]
   }, [])

@@ -7,15 +7,15 @@ import { type LiveState, startLive } from '../data/live.ts'
 import { createQueries, refresher } from '../data/reads.ts'
 import { useDock } from '../listen/dock.tsx'
 import { createMeters, MetersContext } from '../meters/thread.ts'
-import { deviceZone, preferredZone, rememberZone, type ZoneOf } from '../time/zone.ts'
+import { deviceZone, preferredZone, rememberZone, type ZoneOf } from '../time/zonechoice.ts'
 import { type Refusal, RefusalContext } from '../ui/refusal.ts'
 import { Toasts } from '../ui/toast.tsx'
 import { useWords } from '../words/words.ts'
 import { AppContext } from './context.ts'
-import { tellLeft } from './left.ts'
 import { may } from './may.rules.ts'
 import { Pages } from './pages.tsx'
 import { Shell } from './shell.tsx'
+import { tellSignedOut } from './signout.ts'
 
 interface InsideProps {
   again(): Promise<void>
@@ -66,7 +66,7 @@ export function Inside({ again, api, ended, me, renew }: InsideProps) {
       // A session that has ended is what was asked for; anything else leaves it open, and must be told.
       if (!(e instanceof ApiError && e.status === 401)) throw e
     })
-    tellLeft()
+    tellSignedOut()
     location.assign('/')
   }
   const app = useMemo(

@@ -1,5 +1,6 @@
 import { Fragment } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { keep, kept } from '../data/kept.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Tick } from '../ui/form.tsx'
 import { Button } from '../ui/parts.tsx'
@@ -22,21 +23,8 @@ type KeyName = keyof typeof KEYS
 
 const STORED = 'roomtone.keys'
 
-function areOn(): boolean {
-  try {
-    return localStorage.getItem(STORED) !== 'off'
-  } catch {
-    return true
-  }
-}
-
-function turn(on: boolean): void {
-  try {
-    localStorage.setItem(STORED, on ? 'on' : 'off')
-  } catch {
-    // Storage may be forbidden: they stay on.
-  }
-}
+const areOn = (): boolean => kept(STORED) !== 'off'
+const turn = (on: boolean): void => keep(STORED, on ? 'on' : 'off')
 
 const TYPED = 'input, textarea, select, [contenteditable]'
 

@@ -3,6 +3,7 @@ import type { AuditEvent, AuditFacets } from '../../wire/audit.ts'
 import { useRead } from '../data/reads.ts'
 import { When } from '../time/when.tsx'
 import { Dialog } from '../ui/dialog.tsx'
+import { ExportLink } from '../ui/export.tsx'
 import { FilterBar, type Filters, useFilters } from '../ui/filters.tsx'
 import { Badge, Button, Facts, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import { type PageMeta, Pager, Table } from '../ui/table.tsx'
@@ -44,14 +45,7 @@ export function AuditPage(_: { id: string }) {
       <Facets filters={filters} />
       <Loading of={list}>
         {({ data, meta }) => (
-          <Section
-            title={words.audit.title}
-            aside={
-              <a class={ui.button} href={`/api/v1/audit-events/export?${new URLSearchParams(filters.values)}`} download>
-                {words.audit.export}
-              </a>
-            }
-          >
+          <Section title={words.audit.title} aside={<ExportLink filters={filters} of="audit-events" />}>
             <Table
               caption={words.audit.title}
               empty={words.audit.empty}

@@ -9,6 +9,7 @@ import {
 import { useEffect, useRef } from 'preact/hooks'
 import type { Change, ChangeKind } from '../../wire/changes.ts'
 import type { Node } from '../../wire/nodes.ts'
+import type { Room } from '../../wire/rooms.ts'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
 import { ApiError } from './api.ts'
@@ -80,6 +81,13 @@ export function useNode(id: string | undefined): UseQueryResult<{ data: Node }, 
   const { me } = useApp()
   const path = id && may(me, 'node:read') ? `/nodes/${encodeURIComponent(id)}` : undefined
   return useRead<{ data: Node }>(path, ['node'])
+}
+
+/** The room of a take, for who may see it. */
+export function useRoom(id: string | undefined): UseQueryResult<{ data: Room }, Error> {
+  const { me } = useApp()
+  const path = id && may(me, 'node:read', id) ? `/rooms/${encodeURIComponent(id)}` : undefined
+  return useRead<{ data: Room }>(path, ['room'])
 }
 
 interface Sent {

@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks'
 import { useApp } from '../app/context.ts'
 import { KeysButton } from '../app/keys.tsx'
+import { keep } from '../data/kept.ts'
 import { useWrite } from '../data/reads.ts'
-import { deviceZone, ZONES_OF, type ZoneOf } from '../time/zone.ts'
+import { deviceZone, ZONES_OF, type ZoneOf } from '../time/zonechoice.ts'
 import { Choice } from '../ui/form.tsx'
 import { Button, Failure, Section, Title } from '../ui/parts.tsx'
 import { CurrentPassword, NewPassword } from '../ui/password.tsx'
@@ -95,11 +96,7 @@ function Theme() {
     setTheme(next)
     if (next === 'system') delete document.documentElement.dataset.theme
     else document.documentElement.dataset.theme = next
-    try {
-      localStorage.setItem(KEY, next)
-    } catch {
-      // Storage may be forbidden: it holds until the page is closed.
-    }
+    keep(KEY, next)
   }
   return (
     <Section title={words.me.theme}>

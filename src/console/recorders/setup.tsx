@@ -8,7 +8,7 @@ import { Badge, classes, Name, Section } from '../ui/parts.tsx'
 import { useToast } from '../ui/toast.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
-import { unshown } from './audio.rules.ts'
+import { BACKENDS, unshown } from './audio.rules.ts'
 import { ChannelsDialog } from './channels.tsx'
 
 /** What a recorder is called, where it stands, what it captures with. */
@@ -20,8 +20,6 @@ export function Setup({ node }: { node: Node }) {
     </>
   )
 }
-
-const BACKENDS = ['alsa', 'jack', 'pipewire'].map((backend) => [backend, backend] as const)
 
 function Identity({ node }: { node: Node }) {
   const words = useWords()
@@ -68,7 +66,7 @@ function Identity({ node }: { node: Node }) {
           name="audioDefaults.captureBackend"
           label={words.recorders.backend}
           chosen={audio.captureBackend ?? ''}
-          options={[['', words.common.unset], ...BACKENDS]}
+          options={[['', words.common.unset], ...BACKENDS.map((backend) => [backend, backend] as const)]}
         />
         <Field
           name="audioDefaults.captureDevice"

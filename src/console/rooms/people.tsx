@@ -125,12 +125,9 @@ function PersonDialog({ close, entry, roomId }: PersonProps) {
   const words = useWords()
   const [kind, setKind] = useState<RosterEntry['subjectType']>(entry?.subjectType ?? 'user')
   const [chosen, setChosen] = useState<Option>()
-  const [missing, setMissing] = useState(false)
   const { error, pending, save } = useRoster(roomId, close)
   const subjectId = entry?.subjectId ?? chosen?.id
   const send = ({ can }: Record<string, unknown>): void => {
-    // A name that was typed is nobody yet.
-    setMissing(subjectId === undefined)
     if (subjectId === undefined) return
     const held = can as Record<Capability, boolean>
     const capabilities = CAPABILITIES.filter((one) => held[one])
@@ -158,11 +155,6 @@ function PersonDialog({ close, entry, roomId }: PersonProps) {
               required
               {...searched(kind)}
             />
-            {missing && !chosen && (
-              <p role="alert" class={ui.bad}>
-                {words.edit.choose}
-              </p>
-            )}
           </>
         )}
         <fieldset>

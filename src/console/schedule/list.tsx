@@ -3,10 +3,10 @@ import type { Schedule } from '../../wire/schedules.ts'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
 import { useRead } from '../data/reads.ts'
+import { ExportLink } from '../ui/export.tsx'
 import { FilterBar, useFilters } from '../ui/filters.tsx'
 import { Button, Loading, Name, Section } from '../ui/parts.tsx'
 import { type PageMeta, Pager, Table, useSelection } from '../ui/table.tsx'
-import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { Bulk } from './bulk.tsx'
 import { sentenceOf } from './recurrence.rules.ts'
@@ -39,9 +39,7 @@ export function List() {
                     {words.common.select}
                   </Button>
                 )}
-                <a class={ui.button} href={`/api/v1/schedules/export?${new URLSearchParams(filters.values)}`} download>
-                  {words.audit.export}
-                </a>
+                <ExportLink filters={filters} of="schedules" />
               </>
             }
           >

@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact'
 import type { Group } from '../../wire/access.ts'
-import type { CaptureBackend } from '../../wire/nodes.ts'
 import type { ChannelMode } from '../../wire/profiles.ts'
 import type { Schedule } from '../../wire/schedules.ts'
 import type { UploadPolicy } from '../../wire/uploads.ts'
@@ -8,12 +7,12 @@ import { ChosenOnes } from '../access/chosen.tsx'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
 import { useRead } from '../data/reads.ts'
+import { BACKENDS } from '../recorders/audio.rules.ts'
 import { Choice, Field, Tick } from '../ui/form.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import type { Chosen } from './draft.rules.ts'
 
-const BACKENDS: readonly CaptureBackend[] = ['alsa', 'jack', 'pipewire']
 const CHANNEL_MODES: readonly ChannelMode[] = ['mono', 'stereo', 'mono_to_stereo_mix', 'multichannel']
 
 interface MoreProps {

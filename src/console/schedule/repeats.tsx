@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Recurrence, Schedule } from '../../wire/schedules.ts'
 import { useApp } from '../app/context.ts'
 import { wallTimeOf } from '../time/wall.rules.ts'
+import { Zones } from '../time/zones.tsx'
 import { Choice, Field, Tick } from '../ui/form.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
@@ -122,11 +123,7 @@ export function Repeats({ model, zoneName }: { model?: Schedule; zoneName: strin
         list="zones"
         required
       />
-      <datalist id="zones">
-        {['UTC', ...Intl.supportedValuesOf('timeZone')].map((name) => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
+      <Zones id="zones" />
     </>
   )
 }

@@ -14,16 +14,19 @@ export function When({ at, soon = false, time = false }: { at: string; soon?: bo
   )
 }
 
-/** Seconds since an instant, counted on while it is shown. */
-export function useElapsed(since: string): string {
+/** The time by the controller's clock, Unix ms; anew after every `ms`. */
+export function useNow(ms = 1000): number {
   const { api } = useApp()
   const [now, setNow] = useState(api.now)
   useEffect(() => {
-    const timer = setInterval(() => setNow(api.now()), 1000)
+    const timer = setInterval(() => setNow(api.now()), ms)
     return () => clearInterval(timer)
   }, [])
-  return lengthOf(secondsBetween(since, now))
+  return now
 }
+
+/** Seconds since an instant, counted on while it is shown. */
+export const useElapsed = (since: string): string => lengthOf(secondsBetween(since, useNow()))
 
 /** Begin of the present hour, Unix ms; moves on with the time. */
 export function useHour(): number {

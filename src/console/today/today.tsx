@@ -1,4 +1,3 @@
-import { useEffect, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { UndeliveredTotal } from '../../wire/captures.ts'
 import type { HealthEvent } from '../../wire/health.ts'
@@ -13,8 +12,8 @@ import { may } from '../app/may.rules.ts'
 import { useRead } from '../data/reads.ts'
 import { StopButton } from '../library/stop.tsx'
 import { MeterStrip } from '../meters/strip.tsx'
-import { dayOf, lengthOf } from '../time/format.rules.ts'
-import { useElapsed, useHour, When } from '../time/when.tsx'
+import { dayOf, lengthOf, secondsBetween } from '../time/format.rules.ts'
+import { useHour, useNow, When } from '../time/when.tsx'
 import { Badge, classes, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { ToDo } from '../welcome/todo.tsx'
@@ -57,17 +56,6 @@ function NoRoom() {
   return <p class={classes(ui.notice, ui.warn)}>{words.today.noRoom}</p>
 }
 
-/** The time by the controller's clock, Unix ms; anew after every `ms`. */
-function useNow(ms: number): number {
-  const { api } = useApp()
-  const [now, setNow] = useState(api.now)
-  useEffect(() => {
-    const timer = setInterval(() => setNow(api.now()), ms)
-    return () => clearInterval(timer)
-  }, [])
-  return now
-}
-
 /** Of a list that is cut: the way to the whole of it. */
 function More({ href, left }: { href: string; left: boolean }) {
   const words = useWords()
@@ -105,7 +93,7 @@ function Now() {
 
 function OnePlace({ total }: { total: UndeliveredTotal }) {
   const words = useWords()
-  const seconds = allOnlyThere(total, useNow(1000))
+  const seconds = allOnlyThere(total, useNow())
   if (seconds < 1) return null
   return (
     <p class={ui.quiet}>
@@ -118,8 +106,8 @@ function Running({ take }: { take: Recording }) {
   const words = useWords()
   const { me } = useApp()
   const { capture, nodeId, undelivered } = take
-  const elapsed = useElapsed(take.recordedAt)
-  const now = useNow(1000)
+  const now = useNow()
+  const elapsed = lengthOf(secondsBetween(take.recordedAt, now))
   const there = undelivered ? onlyThere(undelivered, now) : 0
   return (
     <li class={ui.stack}>

@@ -1,5 +1,6 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
+import { keep, kept } from '../data/kept.ts'
 import { en, type Words } from './en.ts'
 
 interface LanguageState {
@@ -19,22 +20,11 @@ export const useLanguage = (): LanguageState => useContext(WordsContext)
 /** What was chosen here before, else the browser's first language that there is. */
 export function preferred(): Language {
   const known = (language: string | null): language is Language => language !== null && language in LANGUAGES
-  try {
-    const chosen = localStorage.getItem(KEY)
-    if (known(chosen)) return chosen
-  } catch {
-    // Storage may be forbidden: the browser's language it is.
-  }
-  return navigator.languages.map((language) => language.slice(0, 2)).find(known) ?? 'en'
+  const chosen = kept(KEY)
+  return known(chosen) ? chosen : (navigator.languages.map((language) => language.slice(0, 2)).find(known) ?? 'en')
 }
 
-export function remember(language: Language): void {
-  try {
-    localStorage.setItem(KEY, language)
-  } catch {
-    // Storage may be forbidden: it holds until the page is closed.
-  }
-}
+export const remember = (language: Language): void => keep(KEY, language)
 
 export const load = async (language: Language): Promise<Words> =>
   language === 'en' ? en : (await import('./de.ts')).de

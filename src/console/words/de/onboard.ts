@@ -72,7 +72,6 @@ export const edit: Words['edit'] = {
   user: 'Person',
   group: 'Gruppe',
   addPerson: 'Person hinzufügen',
-  choose: 'Wählen Sie aus der Liste.',
   fromCalendar: 'aus einem Kalender',
   capabilities: {
     view: 'sehen und abspielen',

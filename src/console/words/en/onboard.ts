@@ -69,7 +69,6 @@ export const edit = {
   user: 'Person',
   group: 'Group',
   addPerson: 'Add person',
-  choose: 'Choose from the list.',
   fromCalendar: 'from a calendar',
   capabilities: {
     view: 'see and play',

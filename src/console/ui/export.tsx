@@ -1,10 +1,10 @@
-import type { Filters } from '../ui/filters.tsx'
-import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import type { Filters } from './filters.tsx'
+import ui from './ui.module.css'
 
 interface ExportProps {
   filters: Filters
-  of: 'health-events' | 'nodes' | 'recording-jobs' | 'recordings'
+  of: 'audit-events' | 'health-events' | 'nodes' | 'recording-jobs' | 'recordings' | 'schedules'
 }
 
 /** Everything the filters leave, on all pages, as a table. */
