@@ -201,6 +201,13 @@ CREATE TABLE controller_state (
   updated_at TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE detached_recordings (
+  owner_id     TEXT NOT NULL,
+  recording_id TEXT NOT NULL REFERENCES recordings (id) ON DELETE CASCADE,
+  kind         TEXT NOT NULL CHECK (kind IN ('room', 'schedule')),
+  PRIMARY KEY (kind, owner_id, recording_id)
+) WITHOUT ROWID, STRICT;
+
 CREATE TABLE display_link_rooms (
   link_id TEXT NOT NULL REFERENCES display_links (id) ON DELETE CASCADE,
   room_id TEXT NOT NULL REFERENCES rooms (id) ON DELETE CASCADE,
@@ -940,6 +947,8 @@ CREATE INDEX controller_settings_retention ON controller_settings (default_reten
 CREATE INDEX controller_settings_upload ON controller_settings (default_upload_policy_id);
 
 CREATE INDEX controller_settings_watchdog ON controller_settings (default_watchdog_policy_id);
+
+CREATE INDEX detached_recordings_recording ON detached_recordings (recording_id);
 
 CREATE INDEX display_link_rooms_room ON display_link_rooms (room_id);
 

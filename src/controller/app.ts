@@ -30,7 +30,7 @@ import { createWatchdog } from './monitoring/watchdog/module.ts'
 import { createLibrary } from './recordings/library/module.ts'
 import { createRecordings } from './recordings/module.ts'
 import { createSchedules } from './schedules/module.ts'
-import { type Secrets, sealKeys } from './secrets.ts'
+import type { SealKeys } from './secrets.ts'
 import { createSettings } from './settings/module.ts'
 import type { Db } from './store/db.ts'
 import { createUploads } from './uploads/module.ts'
@@ -46,13 +46,12 @@ interface AppOptions {
   log: Log
   /** The running executable, for nodes to download; absent in development. */
   running?: Running | undefined
-  secrets: Secrets
+  keys: SealKeys
 }
 
 /** The controller over an open, migrated database; `stop` leaves nothing running. */
-export function createApp({ certificates, running, secrets, ...given }: AppOptions) {
+export function createApp({ certificates, keys, running, ...given }: AppOptions) {
   const { base, pipeline, ticker } = createBase(given)
-  const keys = sealKeys(secrets)
   const clock = createClockWatch(base)
   const audit = createAudit(base, { callerLimits: pipeline.callerLimits, clock: clock.api })
   const health = createHealth(base)

@@ -19,7 +19,7 @@ import { Certificates } from './http/certificates.ts'
 import { Server } from './http/server.ts'
 import { linkAddress, localAddress, reachedLocally } from './identity/auth/link.rules.ts'
 import { CERTIFICATE_RUNNER } from './monitoring/watchdog/certificate.runner.ts'
-import { secretKey } from './secrets.ts'
+import { sealKeys, secretKey } from './secrets.ts'
 import { copyDatabase } from './store/backup.ts'
 import { Db, lockDirectory } from './store/db.ts'
 import { embedded, migrate, outdated } from './store/migrate.ts'
@@ -59,16 +59,16 @@ async function start(config: Config, { stderr, stdout }: Outlets): Promise<{ sto
   const db = new Db(path.join(config.SVC_DATA_DIR, 'roomtone.db'), addon?.binding, { replicated })
   const applied = await upgraded(db, config.SVC_DATA_DIR, addon?.binding, log)
   const secret = secretKey(config, log)
-  const secrets = { nodeSshKey: config.SVC_NODE_SSH_MASTER_KEY ?? secret, settingsKey: secret }
+  const keys = sealKeys({ nodeSshKey: config.SVC_NODE_SSH_MASTER_KEY ?? secret, settingsKey: secret })
   const controller = createApp({
     certificates,
     clock: systemClock,
     config,
     db,
     ids: randomIds,
+    keys,
     log,
     running: running(),
-    secrets,
   })
   await controller.start()
   const server = new Server(controller.app, certificates && { certificates, log })

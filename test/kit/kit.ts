@@ -5,6 +5,7 @@ import { createApp } from '../../src/controller/app.ts'
 import { readConfig } from '../../src/controller/config.ts'
 import type { Running } from '../../src/controller/fleet/releases/repository.own.ts'
 import type { Certificates } from '../../src/controller/http/certificates.ts'
+import { sealKeys } from '../../src/controller/secrets.ts'
 import { Db } from '../../src/controller/store/db.ts'
 import { embedded, migrate } from '../../src/controller/store/migrate.ts'
 import { iso } from '../../src/kernel/clock.ts'
@@ -15,6 +16,9 @@ import { scratchDir } from './scratch.ts'
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 export const migrations = embedded()
+
+/** Derived once: that takes as long as all the rest of a world. */
+export const keys = sealKeys({ nodeSshKey: 'kit-node-key-0123456789', settingsKey: 'kit-secret-key-0123456789' })
 
 export interface Answer {
   // biome-ignore lint/suspicious/noExplicitAny: answers are looked into, not typed
@@ -44,7 +48,7 @@ const msOf = (span: string): number => {
 export function kit(options: KitOptions = {}) {
   const dir = scratchDir('roomtone-kit-')
   const config = readConfig({ SVC_DATA_DIR: dir, SVC_SECRET_KEY: 'kit-secret-key-0123456789', ...options.env })
-  const db = new Db(options.file ?? ':memory:')
+  const db = new Db(options.file ?? ':memory:', undefined, { lazy: true })
   migrate(db, migrations)
   let now = Date.parse('2026-03-02T09:00:00.000Z')
   // The wall clock minus the other one, which never jumps.
@@ -63,8 +67,8 @@ export function kit(options: KitOptions = {}) {
     clock: { now: () => now + put, monotonic: () => now },
     config,
     db,
+    keys,
     running: options.running,
-    secrets: { nodeSshKey: 'kit-node-key-0123456789', settingsKey: 'kit-secret-key-0123456789' },
     // A file lives on: its next visitor counts from one again.
     ids: options.file
       ? randomIds

@@ -3,7 +3,8 @@ import type { AssignmentStore } from './channels/assignments.store.ts'
 import type { Reconciliation } from './nodes/interfaces.store.ts'
 import type { NodeStore } from './nodes/nodes.store.ts'
 import type { MaterialStores } from './onboarding/material.store.ts'
-import type { DetachStore, RoomStore } from './rooms/rooms.store.ts'
+import type { DetachStore } from './rooms/detach.store.ts'
+import type { RoomStore } from './rooms/rooms.store.ts'
 import type { RosterStore } from './rooms/roster.store.ts'
 
 /** What other modules may call of the fleet. */

@@ -25,9 +25,10 @@ import { pairingStore } from './onboarding/pairing.store.ts'
 import { retireRoutes } from './onboarding/retire.routes.ts'
 import { retireStore } from './onboarding/retire.store.ts'
 import { sshKeyStore } from './onboarding/sshkeys.store.ts'
+import { detachStore } from './rooms/detach.store.ts'
 import { placing } from './rooms/placing.ts'
 import { roomRoutes, rosterRoutes } from './rooms/rooms.routes.ts'
-import { detachStore, roomStore } from './rooms/rooms.store.ts'
+import { roomStore } from './rooms/rooms.store.ts'
 import { rosterStore } from './rooms/roster.store.ts'
 
 interface Deps {
@@ -84,6 +85,7 @@ export function createFleet(base: Base, { certificates, keys }: Deps): Module<Fl
       ...assignmentRoutes({ assignments, nodes, visibility, scope }),
       ...planRoutes({ assignments, ids, plans: planStore(db), visibility, scope, templates }),
     ],
+    start: detach.recover,
     runners: [offlineRunner({ enabled: config.SVC_NODE_OFFLINE_AFTER_SECONDS > 0, events, nodes })],
   }
 }

@@ -3,6 +3,7 @@ import { iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import { DAY_MS } from '../../kernel/zones.ts'
 import type { CalendarItem, CalendarQuery, Risk } from '../../wire/schedules.ts'
+import { sharing } from '../http/batches.ts'
 import { shownSlot } from './planning.rules.ts'
 import { type Slot, slotsAfter } from './recurrence.rules.ts'
 import { clashing, FORESEEN_MS, faultsOf, type Readiness } from './risks.rules.ts'
@@ -75,11 +76,12 @@ interface Parts {
   schedules: ScheduleStore
 }
 
-/** The earliest 2,000 occurrences of these schedules in a window. Yields to the event loop between slices. */
+/** The earliest 2,000 occurrences of these schedules in a window. Yields to the event loop between schedules. */
 export async function calendarOf({ now, risks, schedules }: Parts, slices: Iterable<CalendarRow[]>, window: Window) {
   const earliest = new Earliest()
+  const turn = sharing()
   let scheduleCount = 0
-  for (const rows of slices) {
+  for (const rows of slices)
     for (const row of rows) {
       scheduleCount++
       for (const slot of slotsIn(schedules, row, window)) {
@@ -89,9 +91,9 @@ export async function calendarOf({ now, risks, schedules }: Parts, slices: Itera
         }
         earliest.add({ row, slot })
       }
+      // Long lists of exceptions make a schedule slow.
+      await turn()
     }
-    await nextTurn()
-  }
   const entries = earliest.sorted()
   const foreseen = await foresee(risks, entries, now)
   const items = entries.map((entry) => shown(entry, foreseen.get(entry) ?? []))

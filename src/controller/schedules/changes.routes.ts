@@ -3,7 +3,6 @@ import type { Ids } from '../../kernel/ids.ts'
 import { ScheduleInput, SchedulePatch } from '../../wire/schedules.ts'
 import type { Events } from '../events.ts'
 import type { FleetApi } from '../fleet/api.ts'
-import { inBatches } from '../http/batches.ts'
 import { type AnyRoute, flow, route, type Target } from '../http/route.ts'
 import { placeOf } from './capture.rules.ts'
 import type { Stored } from './planning.rules.ts'
@@ -99,12 +98,12 @@ export function changeRoutes(parts: ChangeParts): AnyRoute[] {
       status: 204,
       run: async ({ params: { id } }, commit) => {
         schedules.get(id)
-        await inBatches(() => parts.detach.fromSchedule(id))
-        return commit((now) => {
+        const remove = (now: string) => {
           const before = schedules.get(id)
           writer.remove(before, now)
           return { data: null, before: snapshot(before), target: named(before) }
-        })
+        }
+        return parts.detach.fromSchedule(id, () => commit(remove))
       },
     }),
   ]

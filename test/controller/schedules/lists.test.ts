@@ -194,6 +194,34 @@ test('the calendar of a site, a room, a node, a schedule, and of who asks; withi
   await k.close()
 })
 
+test('others have their turn while the calendar of schedules with long lists of exceptions is made', async () => {
+  const { add, admin, k } = await house()
+  const exceptions = Array.from({ length: 365 }, (_, i) => ({
+    action: 'pause',
+    endDate: new Date(Date.UTC(2020, 0, 1 + i)).toISOString().slice(0, 10),
+    startDate: new Date(Date.UTC(2020, 0, 1 + i)).toISOString().slice(0, 10),
+  }))
+  const { id } = await add({ recurrence: { ...daily, exceptions } })
+  const columns = k.rows<{ name: string }>("SELECT name FROM pragma_table_info('schedules') WHERE name <> 'id'")
+  const names = columns.map(({ name }) => name).join()
+  k.sql(
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 150)
+     INSERT INTO schedules (id, ${names}) SELECT 'copy_' || i, ${names} FROM n, schedules WHERE schedules.id = ?`,
+    id,
+  )
+  let turns = 0
+  const counting = setImmediate(function count() {
+    turns++
+    next = setImmediate(count)
+  })
+  let next = counting
+  const { meta } = (await admin.get('/schedules/calendar?start=2026-03-03T00:00:00Z&end=2026-06-01T00:00:00Z')).json
+  clearImmediate(next)
+  assert.equal(meta.scheduleCount, 151)
+  assert.ok(turns > 6, `${turns} turns`)
+  await k.close()
+})
+
 test('a calendar window must be one', async () => {
   const { admin, k } = await house()
   for (const [query, reason] of [

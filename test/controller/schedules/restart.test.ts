@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createApp } from '../../../src/controller/app.ts'
 import { randomIds } from '../../../src/kernel/ids.ts'
+import { keys } from '../../kit/kit.ts'
 import { house, takes } from './world.ts'
 
 const quiet = { debug() {}, error() {}, info() {}, warn() {} }
@@ -11,7 +12,7 @@ function another({ k }: Awaited<ReturnType<typeof house>>, at: () => string) {
   const now = () => Date.parse(at())
   return createApp({
     ...{ clock: { monotonic: now, now }, config: k.config, db: k.db, ids: randomIds, log: quiet },
-    secrets: { nodeSshKey: 'kit-node-key-0123456789', settingsKey: 'kit-node-key-0123456789' },
+    keys,
   })
 }
 

@@ -1,10 +1,10 @@
 import type { Ids } from '../../../kernel/ids.ts'
 import { RoomInput, RoomPatch, RosterUpdate } from '../../../wire/rooms.ts'
-import { inBatches } from '../../http/batches.ts'
 import { type AnyRoute, flow, route } from '../../http/route.ts'
 import type { visibilities } from '../../http/visibility.ts'
+import type { DetachStore } from './detach.store.ts'
 import type { Placing } from './placing.ts'
-import type { DetachStore, RoomStore } from './rooms.store.ts'
+import type { RoomStore } from './rooms.store.ts'
 import type { RosterStore } from './roster.store.ts'
 
 const all = () => ({ type: 'room_collection' })
@@ -75,8 +75,7 @@ export const roomRoutes = ({ ids, detach, places, visibility, rooms }: Parts): A
     status: 204,
     run: async ({ params: { roomId } }, commit) => {
       rooms.mustBeFree(roomId)
-      await inBatches(() => detach.fromRoom(roomId))
-      return commit(() => ({ data: null, before: rooms.remove(roomId) }))
+      return detach.fromRoom(roomId, () => commit(() => ({ data: null, before: rooms.remove(roomId) })))
     },
   }),
 ]

@@ -111,22 +111,3 @@ export function roomStore(db: Db) {
   }
 }
 export type RoomStore = ReturnType<typeof roomStore>
-
-/** Recordings detached in one statement: each also updates the counts of the library. */
-const DETACH_BATCH = 100
-
-/**
- * Detaches recordings from a room or schedule that is about to be deleted, in batches: the foreign key would detach all of
- * them in a single long statement. Each call returns whether there may be more.
- */
-export function detachStore(db: Db) {
-  const of = (column: 'room_id' | 'schedule_id') => {
-    const detach = db.stmt<{ id: string; limit: number }>(
-      `UPDATE recordings SET ${column} = NULL
-        WHERE id IN (SELECT id FROM recordings WHERE ${column} = @id LIMIT @limit)`,
-    )
-    return (id: string): boolean => db.tx(() => detach.run({ id, limit: DETACH_BATCH })) === DETACH_BATCH
-  }
-  return { fromRoom: of('room_id'), fromSchedule: of('schedule_id') }
-}
-export type DetachStore = ReturnType<typeof detachStore>

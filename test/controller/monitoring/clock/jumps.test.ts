@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { createApp } from '../../../../src/controller/app.ts'
 import { countsFrom } from '../../../../src/controller/monitoring/clock/trust.rules.ts'
 import { randomIds } from '../../../../src/kernel/ids.ts'
-import { type Kit, kit } from '../../../kit/kit.ts'
+import { type Kit, keys, kit } from '../../../kit/kit.ts'
 import { takes as stored } from '../../recordings/library/takes.ts'
 import { finishAll, house, pass, takes } from '../../schedules/world.ts'
 import { uploads } from '../../uploads/uploads.ts'
@@ -343,7 +343,7 @@ async function restarted(k: Kit, at: string) {
   const clock = { monotonic: () => 0, now: () => Date.parse(at) }
   const next = createApp({
     ...{ clock, config: k.config, db: k.db, ids: randomIds, log: quiet },
-    secrets: { nodeSshKey: 'kit-node-key-0123456789', settingsKey: 'kit-node-key-0123456789' },
+    keys,
   })
   await next.start()
   next.leases.grace(at)
