@@ -3,10 +3,11 @@ import { execFileSync, spawn } from 'node:child_process'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { executable } from '../kit/executable.ts'
 import { type Handler, json, serve, type TestServer, tempDir } from './server.ts'
 
 const TOKEN = 'svc_bs_single_use'
-const entry = path.resolve(import.meta.dirname, '../../src/main.ts')
+const program = await executable()
 
 interface Place {
   dir: string
@@ -40,8 +41,8 @@ function bootstrap(at: Place, url: string, args: string[] = [], onStart?: (pid: 
     SVC_CONTROLLER_URL: url,
     TMPDIR: at.tmp,
   }
-  const all = [entry, 'agent', '--bootstrap', '--node-id', 'node_1', '--bootstrap-token-file', '-', ...args]
-  const child = spawn(process.execPath, all, { cwd: at.dir, env })
+  const all = ['agent', '--bootstrap', '--node-id', 'node_1', '--bootstrap-token-file', '-', ...args]
+  const child = spawn(program, all, { cwd: at.dir, env })
   let output = ''
   child.stdout.on('data', (chunk) => (output += chunk))
   child.stderr.on('data', (chunk) => (output += chunk))

@@ -3,14 +3,16 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
+import pkg from '../../package.json' with { type: 'json' }
 import { MARKED_HEADER } from '../../src/agent/audio/marks.rules.ts'
 import { type OnlineSign, readOnlineSign } from '../../src/system/host/onlinesign.ts'
+import { executable } from '../kit/executable.ts'
 import { managed, manager } from '../system/host/manager.ts'
 import { until } from './jobs/kit.ts'
 import { type Handler, json, type Seen, serve, stored, tempDir } from './server.ts'
 
 const TOKEN = 'svc_node_secret'
-const entry = path.resolve(import.meta.dirname, '../../src/main.ts')
+const program = await executable()
 
 interface Agent {
   child: ChildProcess
@@ -31,7 +33,7 @@ function agent(t: TestContext, url: string, args: string[] = [], env: Record<str
     SVC_SYSTEM_HEALTH_ENABLED: 'false',
     SVC_TEST_SOURCE: '1',
   }
-  const child = spawn(process.execPath, [entry, 'agent', ...args], {
+  const child = spawn(program, ['agent', ...args], {
     cwd: dir,
     env: { HOME: dir, PATH: process.env.PATH, SVC_CONTROLLER_URL: url, TMPDIR: dir, ...settings, ...env },
   })
@@ -328,7 +330,7 @@ describe('the agent as a daemon', { concurrency: 3 }, () => {
     const sign = (online: boolean) => until(() => readOnlineSign(state)?.online === online)
     await sign(true)
     const { at, ...first } = readOnlineSign(state) as OnlineSign
-    assert.deepEqual(first, { captureDevice: true, online: true, pid: child.pid, version: '0.0.0-dev' })
+    assert.deepEqual(first, { captureDevice: true, online: true, pid: child.pid, version: pkg.version })
     heard = false
     await sign(false)
     heard = true

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type * as http from 'node:http'
-import * as path from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { askHold, endHold, isHeld } from '../../src/system/host/hold.ts'
 import { heldTakes } from '../../src/system/host/takes.ts'
+import { executable } from '../kit/executable.ts'
 import { until } from './jobs/kit.ts'
 import { type Handler, json, serve, stored, tempDir } from './server.ts'
 
-const entry = path.resolve(import.meta.dirname, '../../src/main.ts')
+const program = await executable()
 const SECONDS = 2
 const WHOLE_BYTES = 48_000 * 2 * 2 * SECONDS
 
@@ -97,7 +97,7 @@ async function place(t: TestContext) {
       SVC_SYSTEM_HEALTH_ENABLED: 'false',
       SVC_TEST_SOURCE: '1',
     }
-    const child = spawn(process.execPath, [entry, 'agent'], { cwd: dir, env })
+    const child = spawn(program, ['agent'], { cwd: dir, env })
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece) => (said += piece))
     t.after(() => child.kill('SIGKILL'))
     return child

@@ -3,10 +3,11 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { executable } from '../kit/executable.ts'
 import { until, wav } from './jobs/kit.ts'
 import { type Handler, json, type Seen, serve, stored, tempDir } from './server.ts'
 
-const entry = path.resolve(import.meta.dirname, '../../src/main.ts')
+const program = await executable()
 
 interface Ran {
   child: ChildProcess
@@ -17,7 +18,7 @@ interface Ran {
 
 function agent(t: TestContext, url: string, args: string[], dir = tempDir(t), env: Record<string, string> = {}): Ran {
   const settings = { SVC_CONTROLLER_TOKEN: 'svc_node_x', SVC_CONTROLLER_URL: url, SVC_NODE_ID: 'node_1' }
-  const child = spawn(process.execPath, [entry, 'agent', ...args], {
+  const child = spawn(program, ['agent', ...args], {
     cwd: dir,
     env: { HOME: dir, PATH: process.env.PATH, TMPDIR: dir, ...settings, ...env },
   })

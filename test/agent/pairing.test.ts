@@ -5,11 +5,12 @@ import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { readConfig } from '../../src/agent/config.ts'
+import { executable } from '../kit/executable.ts'
 import { listening } from '../kit/http.ts'
 import { kit } from '../kit/kit.ts'
 import { tempDir } from './server.ts'
 
-const entry = path.resolve(import.meta.dirname, '../../src/main.ts')
+const program = await executable()
 
 interface Ended {
   code: number | null
@@ -28,7 +29,7 @@ async function site(t: TestContext) {
   const { id } = await k.enroll()
   return {
     bootstrap: (args: string[], { input = '', more = {} }: { input?: string; more?: object } = {}): Promise<Ended> => {
-      const child = spawn(process.execPath, [entry, 'agent', '--bootstrap', ...args], {
+      const child = spawn(program, ['agent', '--bootstrap', ...args], {
         cwd: dir,
         env: { ...env, ...more },
       })
@@ -82,7 +83,7 @@ test('the code may come by the environment, or on standard input where the flag 
 
 test('at a terminal the code is asked for, and once more when it cannot be one', async (t) => {
   const { code, dir, env, envFile, k } = await site(t)
-  const child = spawn('script', ['-qec', `${process.execPath} ${entry} agent --bootstrap`, '/dev/null'], {
+  const child = spawn('script', ['-qec', `${program} agent --bootstrap`, '/dev/null'], {
     cwd: dir,
     env,
   })

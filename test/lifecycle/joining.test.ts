@@ -8,10 +8,11 @@ import type { AddressInfo } from 'node:net'
 import * as path from 'node:path'
 import { after, test } from 'node:test'
 import { perform } from '../../src/lifecycle/run.ts'
+import { executable } from '../kit/executable.ts'
 import { until } from '../kit/whole.ts'
 import { USER, World } from './rig.ts'
 
-const entry = path.resolve(import.meta.dirname, '../../src/main.ts')
+const program = await executable()
 const world = await World.open()
 const { k, node, id } = world
 after(() => world.close())
@@ -61,7 +62,7 @@ async function joins(way: Way): Promise<number | null> {
   }
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value])
   const env = { HOME: node.dir, PATH: process.env.PATH, SVC_CONTROLLER_URL: url }
-  child = spawn(process.execPath, [entry, 'agent', '--bootstrap', ...args], { cwd: node.dir, env, stdio: 'pipe' })
+  child = spawn(program, ['agent', '--bootstrap', ...args], { cwd: node.dir, env, stdio: 'pipe' })
   child.stdin?.end(minted.json.data.token)
   const [code] = await once(child, 'close')
   server.closeAllConnections()

@@ -1,10 +1,10 @@
 // A runner as a program of its own.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import * as path from 'node:path'
 import { createInterface } from 'node:readline'
+import { executable } from '../kit/executable.ts'
 
-const MAIN = path.resolve(import.meta.dirname, '../../src/main.ts')
+const program = await executable()
 
 export interface RunningProgram {
   child: ChildProcess
@@ -16,7 +16,7 @@ export interface RunningProgram {
 
 /** Resolves when it listens, or when it has ended: then `url` is empty. */
 export async function runnerProgram(env: Record<string, string>): Promise<RunningProgram> {
-  const child = spawn(process.execPath, [MAIN, 'lifecycle'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(program, ['lifecycle'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     said += text

@@ -119,7 +119,7 @@ test('from nothing to a recording room, as README prints it', { skip }, async ()
     'From nothing to a recording room',
   )
   await typedInTurn(fleet, printed(controller))
-  const [stick, local] = ['--out /media/you/SVC-SETUP', /`(--allow-local [^`]+)` in place/.exec(room)?.[1]]
+  const [stick, local] = ['--out /media/you/SVC-SETUP', /`(--allow-local [^`]+)` instead/.exec(room)?.[1]]
   const [write = '', ...carry] = printed(room)
   assert.ok(write.includes(stick) && local && carry.length === 1)
   await typedInTurn(fleet, [write.replace(stick, local), ...carry])

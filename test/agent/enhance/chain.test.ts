@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { METER, parseLoudness } from '../../../src/agent/enhance/loudness.rules.ts'
 import { Enhancement } from '../../../src/wire/profiles.ts'
 import { bench, FLOAT_WAV, only, WAV } from './kit.ts'
-import { hum, noisy, SPEECH, scaled } from './material.ts'
+import { hum, noisy, SPEECH, scaled, TALK } from './material.ts'
 import { bandDb, lagOf, pauseReduction, peakDb, RATE, rmsDb, type Samples, toneDb } from './measures.ts'
 
 const tone = (hz: number, seconds: number, amplitude: number): Samples =>
@@ -133,7 +133,7 @@ test('loudness: another target, on two channels, with a gate behind it', async (
 
 /** Two people by turns, the second so much quieter, with a pause after each. */
 const turns = (quieterDb: number): Samples => {
-  const [near, far] = [scaled(SPEECH.flite!(), 0.08), scaled(SPEECH['espeak-ng']!(), 0.08 * 10 ** (-quieterDb / 20))]
+  const [near, far] = [scaled(TALK.flite!(), 0.08), scaled(TALK['espeak-ng']!(), 0.08 * 10 ** (-quieterDb / 20))]
   const pause = new Float32Array(RATE / 2)
   return Float32Array.from([near, pause, far, pause, near, pause, far, pause].flatMap((x) => [...x]))
 }

@@ -3,29 +3,35 @@ import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import * as os from 'node:os'
 import * as path from 'node:path'
+import { FLOAT, fmtOf, PCM, wavFormat, wavHeader, wavHeadIn } from '../../../src/kernel/wav.rules.ts'
 import { energy, RATE, type Samples } from './measures.ts'
 
-const TEXT =
+const SHORT = 'The meeting begins at nine. We will speak about the budget, and about the rooms on the second floor.'
+const LONG =
   'The meeting begins at nine. We will speak about the budget of the next year, and about the rooms on the second floor. Please keep your questions for the end.'
 
-/** Any file ffmpeg reads, as 48 kHz mono; `filter` in between. */
-export function decode(file: string, filter = 'anull'): Samples {
-  const args = [
-    '-nostdin',
-    '-v',
-    'error',
-    '-i',
-    file,
-    '-af',
-    filter,
-    '-ac',
-    '1',
-    '-ar',
-    String(RATE),
-    '-f',
-    'f32le',
-    '-',
-  ]
+const BITS: Record<number, (bytes: Buffer, at: number) => number> = {
+  16: (bytes, at) => bytes.readInt16LE(at) / 2 ** 15,
+  24: (bytes, at) => bytes.readIntLE(at, 3) / 2 ** 23,
+  32: (bytes, at) => bytes.readFloatLE(at),
+}
+
+/** The samples of a mono WAV file of 48 kHz; undefined for anything else, which ffmpeg has to read. */
+function plainSamples(file: string): Samples | undefined {
+  const bytes = fs.readFileSync(file)
+  const head = wavHeadIn(bytes)
+  const { bits = 0, channels, rate, tag } = (head && wavFormat(head.fmt)) ?? {}
+  if (!head || channels !== 1 || rate !== RATE || (bits === 32) !== (tag === FLOAT)) return undefined
+  const data = bytes.subarray(head.dataOffset).subarray(0, head.dataBytes)
+  const read = BITS[bits]!
+  return Float32Array.from({ length: (data.length * 8) / bits }, (_, i) => read(data, (i * bits) / 8))
+}
+
+/** Any file ffmpeg reads, as 48 kHz mono. A process for each plain file would cost more than what is tested with it. */
+export function decode(file: string): Samples {
+  const plain = file.endsWith('.wav') ? plainSamples(file) : undefined
+  if (plain) return plain
+  const args = ['-nostdin', '-v', 'error', '-i', file, '-ac', '1', '-ar', String(RATE), '-f', 'f32le', '-']
   const bytes = execFileSync('ffmpeg', args, { maxBuffer: 2 ** 30 })
   return new Float32Array(new Uint8Array(bytes).buffer)
 }
@@ -40,10 +46,11 @@ function spoken(write: (file: string) => void): Samples {
   }
 }
 
-const espeak = (voice: string, speed: number) =>
-  spoken((file) => execFileSync('espeak-ng', ['-v', voice, '-s', String(speed), '-w', file, TEXT]))
+const espeak = (voice: string, speed: number, text: string) =>
+  spoken((file) => execFileSync('espeak-ng', ['-v', voice, '-s', String(speed), '-w', file, text]))
 
-const flite = (voice: string) => spoken((file) => execFileSync('flite', ['-voice', voice, '-t', TEXT, '-o', file]))
+const flite = (voice: string, text: string) =>
+  spoken((file) => execFileSync('flite', ['-voice', voice, '-t', text, '-o', file]))
 
 /** To that root mean square over all. */
 export function scaled(x: Samples, rms: number): Samples {
@@ -58,10 +65,22 @@ const padded = (x: Samples): Samples => {
   return out
 }
 
-export const SPEECH: Record<string, () => Samples> = {
-  'espeak-ng': () => padded(scaled(espeak('en', 150), 0.08)),
-  flite: () => padded(scaled(flite('slt'), 0.08)),
+/** Spoken once, then the same samples for all. */
+const said = new Map<string, Samples>()
+const once = (name: string, say: () => Samples) => (): Samples => {
+  const known = said.get(name) ?? say()
+  said.set(name, known)
+  return known.slice()
 }
+
+const speakers = (name: string, text: string): Record<string, () => Samples> => ({
+  'espeak-ng': once(`espeak-ng ${name}`, () => padded(scaled(espeak('en', 150, text), 0.08))),
+  flite: once(`flite ${name}`, () => padded(scaled(flite('slt', text), 0.08))),
+})
+
+export const SPEECH = speakers('short', SHORT)
+/** Where the range of loudness counts, which is that of several seconds. */
+export const TALK = speakers('long', LONG)
 
 /** Uniform in -1..1, the same for the same seed (mulberry32). */
 function random(seed: number): () => number {
@@ -106,7 +125,7 @@ function fan(length: number, seed: number): Samples {
 
 /** Six voices at once, over and over. */
 function babble(length: number): Samples {
-  const voices = ['en+f2', 'en+m3', 'de', 'en+f4', 'en+m7', 'fr'].map((voice, i) => espeak(voice, 140 + 12 * i))
+  const voices = ['en+f2', 'en+m3', 'de', 'en+f4', 'en+m7', 'fr'].map((voice, i) => espeak(voice, 140 + 12 * i, LONG))
   return Float32Array.from({ length }, (_, i) => voices.reduce((sum, v, k) => sum + v[(i + k * 31_000) % v.length]!, 0))
 }
 
@@ -126,27 +145,10 @@ export function noisy(clean: Samples, kind: string, snrDb: number): Samples {
 
 /** As 16-bit WAV; interleaves several channels. */
 export function writeWav(file: string, ...channels: Samples[]): void {
-  const inputs = Buffer.from(
-    Float32Array.from(
-      { length: channels[0]!.length * channels.length },
-      (_, i) => channels[i % channels.length]![Math.floor(i / channels.length)]!,
-    ).buffer,
-  )
-  const args = [
-    '-v',
-    'error',
-    '-f',
-    'f32le',
-    '-ar',
-    String(RATE),
-    '-ac',
-    String(channels.length),
-    '-i',
-    'pipe:0',
-    '-c:a',
-    'pcm_s16le',
-    '-y',
-    file,
-  ]
-  execFileSync('ffmpeg', args, { input: inputs, maxBuffer: 2 ** 30 })
+  const samples = Int16Array.from({ length: channels[0]!.length * channels.length }, (_, i) => {
+    const value = channels[i % channels.length]![Math.floor(i / channels.length)]! * 2 ** 15
+    return Math.max(-(2 ** 15), Math.min(2 ** 15 - 1, Math.round(value)))
+  })
+  const fmt = fmtOf({ bits: 16, channels: channels.length, rate: RATE, tag: PCM })
+  fs.writeFileSync(file, Buffer.concat([wavHeader(fmt, samples.byteLength), Buffer.from(samples.buffer)]))
 }

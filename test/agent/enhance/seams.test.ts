@@ -7,7 +7,7 @@ import type { Enhanced } from '../../../src/agent/enhance/enhance.ts'
 import { type Levelled, METER, parseLoudness } from '../../../src/agent/enhance/loudness.rules.ts'
 import { Enhancement } from '../../../src/wire/profiles.ts'
 import { type Bench, bench, only } from './kit.ts'
-import { noisy, SPEECH, writeWav } from './material.ts'
+import { noisy, TALK, writeWav } from './material.ts'
 import { RATE, rmsDb, type Samples } from './measures.ts'
 
 const LEAD = 2 * RATE
@@ -16,7 +16,7 @@ const ON = { enabled: true }
 
 /** Both voices in turn, `seconds` long. */
 function talk(seconds: number): Samples {
-  const voices = Object.values(SPEECH).map((speak) => speak())
+  const voices = Object.values(TALK).map((speak) => speak())
   const once = voices.flatMap((voice) => [...voice])
   return Float32Array.from({ length: seconds * RATE }, (_, i) => once[i % once.length]!)
 }

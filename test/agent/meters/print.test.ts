@@ -4,10 +4,11 @@ import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { MeterFrame } from '../../../src/wire/meters.ts'
+import { executable } from '../../kit/executable.ts'
 import { tempDir } from '../server.ts'
 import { pcm, silence, sine } from './sound.ts'
 
-const entry = path.resolve(import.meta.dirname, '../../../src/main.ts')
+const program = await executable()
 
 interface Printed {
   code: number | null
@@ -17,7 +18,7 @@ interface Printed {
 
 /** The real program in a directory of its own; its sound cards are what the directory `asound` says. */
 async function printed(dir: string, args: string[], env: Record<string, string> = {}): Promise<Printed> {
-  const child = spawn(process.execPath, [entry, 'agent', '--print-meter-frame', ...args], {
+  const child = spawn(program, ['agent', '--print-meter-frame', ...args], {
     cwd: dir,
     env: { HOME: dir, PATH: process.env.PATH, SVC_ALSA_PROC_ROOT: path.join(dir, 'asound'), TMPDIR: dir, ...env },
   })

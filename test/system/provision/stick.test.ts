@@ -10,8 +10,9 @@ import { UserError } from '../../../src/kernel/fail.ts'
 import { FILE_SYSTEMS, type FileSystem, readPermits } from '../../../src/system/provision/permits.ts'
 import { type Errand, errand } from '../../../src/system/provision/stick.ts'
 import { SETUP_FILE_MAX } from '../../../src/wire/provision.ts'
+import { executable } from '../../kit/executable.ts'
 
-const PROGRAM = [process.execPath, path.resolve(import.meta.dirname, '../../../src/main.ts')]
+const PROGRAM = [await executable()]
 const KINDS = ['vfat', 'ext4'] as const
 type Kind = (typeof KINDS)[number]
 

@@ -10,6 +10,7 @@ import { Server } from '../../../src/controller/http/server.ts'
 import { run } from '../../../src/system/host/run.ts'
 import { issue } from '../../../src/system/tls/authority.x509.ts'
 import { selfSigned } from '../../agent/server.ts'
+import { executable } from '../../kit/executable.ts'
 import { kit } from '../../kit/kit.ts'
 import { daysAgo, type Site, site, tempDir } from './world.ts'
 
@@ -205,14 +206,13 @@ test('a recorder joins where client certificates are required, and its settings 
 
 /** `roomtone agent`, as a process, with its token on standard input and its files below `home`. */
 async function agent(token: string, home: string, ...args: string[]): Promise<{ code: number | null; text: string }> {
-  const main = path.resolve(import.meta.dirname, '..', '..', '..', 'src', 'main.ts')
   const env = {
     HOME: home,
     PATH: process.env.PATH,
     SVC_AGENT_DIR: home,
     SVC_BOOTSTRAP_ENV_FILE: path.join(home, 'agent.env'),
   }
-  const all = [main, 'agent', ...args, '--bootstrap-token-file', '-']
-  const { code, stderr, stdout } = await run(process.execPath, all, { env, input: token, timeoutMs: 60_000 })
+  const all = ['agent', ...args, '--bootstrap-token-file', '-']
+  const { code, stderr, stdout } = await run(await executable(), all, { env, input: token, timeoutMs: 60_000 })
   return { code, text: stdout + stderr }
 }

@@ -4,14 +4,14 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import * as fs from 'node:fs'
-import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { readConfig } from '../../../src/controller/config.ts'
 import { UserError } from '../../../src/kernel/fail.ts'
 import { renewSite } from '../../../src/system/tls/site.ts'
+import { executable } from '../../kit/executable.ts'
 import { fingerprint, get, site, tempDir } from './world.ts'
 
-const MAIN = path.resolve(import.meta.dirname, '..', '..', '..', 'src', 'main.ts')
+const program = await executable()
 
 const HEARD_MS = 60_000
 
@@ -20,7 +20,7 @@ function started(
   t: TestContext,
   env: Record<string, string>,
 ): { child: ChildProcess; heard: (words: RegExp) => Promise<string> } {
-  const child = spawn(process.execPath, [MAIN, 'controller'], {
+  const child = spawn(program, ['controller'], {
     env: { ...process.env, SVC_DATA_DIR: tempDir(t), SVC_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

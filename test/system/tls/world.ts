@@ -8,6 +8,7 @@ import type { TestContext } from 'node:test'
 import type { TLSSocket } from 'node:tls'
 import { hostOf } from '../../../src/system/tls/names.ts'
 import { DAY_MS, initSite, makeClient, siteFiles } from '../../../src/system/tls/site.ts'
+import { executable } from '../../kit/executable.ts'
 
 export function tempDir(t: TestContext): string {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'roomtone-tls-'))
@@ -62,10 +63,11 @@ export const fingerprint = (file: string): string =>
     .trim()
     .replace(/^.*=/, '')
 
-/** `roomtone ...` from the sources. */
+const program = await executable()
+
+/** `roomtone ...`, to its end. */
 export function roomtone(...args: string[]): { code: number | null; stderr: string; stdout: string } {
-  const main = path.resolve(import.meta.dirname, '..', '..', '..', 'src', 'main.ts')
-  const { status, stderr, stdout } = spawnSync(process.execPath, [main, ...args], { encoding: 'utf8' })
+  const { status, stderr, stdout } = spawnSync(program, args, { encoding: 'utf8' })
   return { code: status, stderr, stdout }
 }
 
