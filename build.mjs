@@ -123,7 +123,8 @@ function blob(arch) {
     output: 'sea.blob',
     disableExperimentalSEAWarning: true,
     useSnapshot: false,
-    useCodeCache: false,
+    // Halves the time to start. It is good for the processor of this machine only.
+    useCodeCache: arch === process.arch,
     // SIGUSR1 would open the debugger. And young objects get 8 MiB: left alone, the room for them doubles again and again
     // while a fleet is served, to 96 MiB that are never given back, and saves no time that could be measured.
     execArgv: ['--disable-sigusr1', '--max-semi-space-size=8'],
@@ -131,7 +132,8 @@ function blob(arch) {
     assets: assets(arch),
   }
   fs.writeFileSync(path.join(work, 'sea.json'), JSON.stringify(config))
-  const args = ['--experimental-sea-config', 'sea.json']
+  // Seeded: the same source makes the same code cache, byte for byte.
+  const args = ['--random-seed=1', '--experimental-sea-config', 'sea.json']
   execFileSync(process.execPath, args, { cwd: work, stdio: 'pipe' }) // its words appear in the error, if any
   return fs.readFileSync(path.join(work, 'sea.blob'))
 }

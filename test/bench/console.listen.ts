@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { chromium, type Page } from 'playwright-core'
 import { layProc } from '../e2e/card.ts'
 import { counterEnv } from '../e2e/counted.ts'
-import { signIn } from '../kit/browser.ts'
+import { CHROMIUM, signIn } from '../kit/browser.ts'
 import { median, quantile, type Row } from './measure.ts'
 import { type Recorder, recorder } from './recorder.ts'
 import { ADMIN, type Place } from './world.ts'
@@ -21,7 +21,7 @@ export async function consoleListen(place: Place): Promise<Row[]> {
   const machine = await recorder(place, counterEnv(place.dir, asound, CARD, CLICKER))
   const browser = await chromium.launch({
     args: ['--no-sandbox', '--disable-gpu', '--autoplay-policy=no-user-gesture-required'],
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    executablePath: CHROMIUM,
   })
   try {
     const page = await browser.newPage()

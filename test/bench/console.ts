@@ -4,6 +4,7 @@ import * as path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Browser, type CDPSession, chromium, type Page, type Request } from 'playwright-core'
 import { Db } from '../../src/controller/store/db.ts'
+import { CHROMIUM } from '../kit/browser.ts'
 import { crowd, lookers, type Pace } from './console.crowd.ts'
 import { median, type Row } from './measure.ts'
 import { cpuMs } from './programs.ts'
@@ -29,7 +30,7 @@ export async function consoleRows(place: Place): Promise<Row[]> {
   const stop = new AbortController()
   const browser = await chromium.launch({
     args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    executablePath: CHROMIUM,
   })
   // The controller and its recorders are other machines than the browser.
   for (const pid of [world.controller.pid, process.pid]) ahead(pid)

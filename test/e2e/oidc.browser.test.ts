@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import * as net from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { type Browser, chromium } from 'playwright-core'
+import { CHROMIUM } from '../kit/browser.ts'
 import { CLIENT, realProvider } from '../kit/oidc.ts'
 import { Controller, House } from '../kit/whole.ts'
 
@@ -55,7 +56,7 @@ describe('login in a browser', () => {
       '--disable-background-networking',
       '--no-first-run',
     ]
-    browser = await chromium.launch({ args, executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium' })
+    browser = await chromium.launch({ args, executablePath: CHROMIUM })
   })
   after(async () => {
     await browser?.close()

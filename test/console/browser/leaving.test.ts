@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { signIn, Visitor } from '../../kit/browser.ts'
+import { CHROMIUM, signIn, Visitor } from '../../kit/browser.ts'
 import { ADMIN, Controller, House } from '../../kit/whole.ts'
 
 const OTHER = { email: 'vera@example.org', name: 'Vera', password: 'a long password', roles: ['admin'] }
@@ -23,7 +23,7 @@ describe('leaving the console', () => {
     // As people have it: pages that are left are kept for the back button.
     browser = await chromium.launch({
       args: ['--no-sandbox', '--disable-gpu'],
-      executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+      executablePath: CHROMIUM,
       ignoreDefaultArgs: ['--disable-back-forward-cache'],
     })
   })
