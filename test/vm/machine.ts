@@ -38,7 +38,9 @@ async function baseSystem(): Promise<string> {
   const base = path.join(CACHE, `base-${digest}`)
   if (fs.existsSync(base)) return base
   fs.mkdirSync(CACHE, { recursive: true })
-  const made = await run('flock', [path.join(CACHE, 'lock'), 'sh', script, base], { timeoutMs: 600_000 })
+  // What is mounted meanwhile must not be left for an "rm -r" to walk into, however this ends.
+  const alone = ['unshare', '--mount', '--propagation', 'private', 'sh', script, base]
+  const made = await run('flock', [path.join(CACHE, 'lock'), ...alone], { timeoutMs: 600_000 })
   assert.equal(made.code, 0, `the base system was not made: ${made.stdout.slice(-2000)}${made.stderr}`)
   return base
 }
