@@ -86,9 +86,7 @@ test('running -> succeeded: the runner is asked once, with what it needs and not
 })
 
 test('running -> failed: another exit code, a refusal, and every kind of answer that is none', async () => {
-  const { act, close, id, k, runner } = await world(ran(4, { stderr: 'no sudo' }), {
-    SVC_ANSIBLE_RUNNER_TIMEOUT_MS: '300',
-  })
+  const { act, close, id, k, runner } = await world(ran(4, { stderr: 'no sudo' }))
   const worse: [Reply, string | undefined, number | undefined][] = [
     [ran(4, { stderr: 'no sudo' }), undefined, 4],
     [json({ error: 'target_host_required' }, 400), 'target_host_required', undefined],
@@ -103,7 +101,6 @@ test('running -> failed: another exit code, a refusal, and every kind of answer 
       undefined,
     ],
     [(_, r) => void r.end('x'.repeat(5_000_000)), 'ansible_runner_too_large', undefined],
-    [() => {}, 'ansible_runner_timeout', undefined],
     [(_, r) => void r.socket?.destroy(), 'ansible_runner_unreachable', undefined],
   ]
   for (const [reply, error, exitCode] of worse) {
@@ -118,6 +115,15 @@ test('running -> failed: another exit code, a refusal, and every kind of answer 
     reasons.map((row) => row.split(' ')[2]),
     worse.map(([, error]) => error ?? 'ansible_lifecycle_failed'),
   )
+  await close()
+})
+
+test('running -> failed: a runner that never answers', async () => {
+  const { act, close, id, k } = await world(() => {}, { SVC_ANSIBLE_RUNNER_TIMEOUT_MS: '300' })
+  const { status, json: body } = await act('smoke_check')
+  assert.deepEqual([status, body.data.status, body.data.error], [502, 'failed', 'ansible_runner_timeout'])
+  assert.equal(k.trail().at(-1), 'nodes.lifecycle.smoke_check.failed failed ansible_runner_timeout')
+  assert.deepEqual(await last(k, id), body.data)
   await close()
 })
 
@@ -221,7 +227,7 @@ const streamed =
   }
 
 test('a runner that tells on the way ends with its last line; of one that breaks off stays what was heard', async () => {
-  const { act, close, runner } = await world(ran(0), { SVC_ANSIBLE_RUNNER_TIMEOUT_MS: '1000' })
+  const { act, close, runner } = await world(ran(0))
   const whole = (...all: (object | string)[]) => streamed(lines(...all), (response) => response.end())
   const answer = { data: { exitCode: 0, stdout: 'all of it' } }
   const rows: [Reply, number | undefined, string | undefined, string | undefined][] = [
@@ -231,7 +237,6 @@ test('a runner that tells on the way ends with its last line; of one that breaks
     [whole({}, said('some\n')), undefined, 'ansible_runner_invalid_answer', 'some\n'],
     [whole(), undefined, 'ansible_runner_invalid_answer', undefined],
     [streamed(lines(said('some\n')), (r) => r.destroy()), undefined, 'ansible_runner_broken', 'some\n'],
-    [streamed(lines(said('some\n')), () => {}), undefined, 'ansible_runner_timeout', 'some\n'],
     [
       whole(said(`token svc_node_${'a'.repeat(43)}\n${TOKEN}\n`)),
       undefined,
@@ -249,11 +254,21 @@ test('a runner that tells on the way ends with its last line; of one that breaks
   await close()
 })
 
+test('of a runner that falls silent on the way stays what was heard', async () => {
+  const { act, close } = await world(
+    streamed(lines(said('some\n')), () => {}),
+    { SVC_ANSIBLE_RUNNER_TIMEOUT_MS: '1000' },
+  )
+  const { data } = (await act('smoke_check')).json
+  assert.deepEqual([data.error, data.stdout], ['ansible_runner_timeout', 'some\n'])
+  await close()
+})
+
 test('silence ends a run, not its length', async () => {
-  const { act, close, runner } = await world(ran(0), { SVC_ANSIBLE_RUNNER_TIMEOUT_MS: '2500' })
+  const { act, close, runner } = await world(ran(0), { SVC_ANSIBLE_RUNNER_TIMEOUT_MS: '5000' })
   runner.answers((_, response) => {
     response.writeHead(200, { 'content-type': 'application/x-ndjson' })
-    let left = 7
+    let left = 12
     const alive = setInterval(() => {
       if (left-- > 0) return void response.write('{}\n')
       clearInterval(alive)
