@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -48,6 +49,17 @@ export async function removeGently(file: string, signal?: AbortSignal): Promise<
 
 export const hasCode = (e: unknown, code: string): boolean =>
   e instanceof Error && (e as { code?: string }).code === code
+
+/**
+ * A new name beside `target` for another program to write to, and every older one removed. The program of a killed process
+ * may open its output late: under a name of its own it cannot touch ours.
+ */
+export async function freshDraft(target: string): Promise<string> {
+  const [dir, stem] = [path.dirname(target), `${path.basename(target)}.`]
+  for (const name of await fs.readdir(dir))
+    if (name.startsWith(stem) && name.endsWith('.part')) await fs.rm(path.join(dir, name), { force: true })
+  return `${target}.${randomUUID()}.part`
+}
 
 /** Makes a finished file and its name survive a power cut. */
 export async function syncFile(file: string): Promise<void> {

@@ -143,7 +143,7 @@ async function phase(place: Place, kind: Kind, { job, recording }: Take): Promis
     upload: arriving,
   }
   const here = reached[kind.split('/')[1]!]!
-  const end = performance.now() + 40_000
+  const end = performance.now() + 120_000
   while (!here() && !arriving()) {
     assert.ok(performance.now() < end, `waited for ${kind}`)
     await sleep(2)

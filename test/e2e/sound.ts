@@ -37,7 +37,7 @@ export async function decode(file: Buffer, channels: number, rate: number): Prom
   const closed = once(child, 'close')
   child.stdin.end(file)
   const data = await buffer(child.stdout)
-  assert.equal((await closed)[0], 0, 'ffmpeg decodes the file')
+  assert.equal((await closed)[0], 0, `ffmpeg decodes the file of ${file.length} bytes`)
   return { channels, data, rate }
 }
 

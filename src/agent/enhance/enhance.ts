@@ -1,7 +1,7 @@
 // Makes the enhanced rendition of a take: denoising, voice chain, loudness, encoding.
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
-import { syncFile } from '../../kernel/durable.ts'
+import { freshDraft, syncFile } from '../../kernel/durable.ts'
 import { Semaphore } from '../../kernel/semaphore.ts'
 import type { Enhancement } from '../../wire/profiles.ts'
 import type { RenditionDetails } from '../../wire/recordings.ts'
@@ -102,10 +102,8 @@ export function createEnhancer(parts: EnhancerParts): Enhancer {
     const { chain, outputChannels: channels, codecArgs } = request
     const { span } = source
     const options = { command: parts.command, env: parts.env, signal, stallMs: HANGS_MS }
-    const shaped = path.join(request.workDir, `${path.basename(request.output)}.shaped`)
-    const made = `${request.output}.part`
-    // An ffmpeg left over from a killed agent may still write to the old files, so they are unlinked first.
-    for (const file of [shaped, made]) await fs.rm(file, { force: true })
+    const shaped = await freshDraft(path.join(request.workDir, `${path.basename(request.output)}.shaped`))
+    const made = await freshDraft(request.output)
     const chosen = chain.denoise.enabled ? await open(chain.denoise, signal) : undefined
     try {
       const shaping = { chain, output: shaped, source, ...(chosen ? { denoiser: chosen.thread } : {}) }

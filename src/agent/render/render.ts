@@ -1,5 +1,5 @@
 import * as fs from 'node:fs/promises'
-import { syncFile } from '../../kernel/durable.ts'
+import { freshDraft, syncFile } from '../../kernel/durable.ts'
 import { input, type RawFormat, startTool, type Tool } from '../../system/host/ffmpeg.ts'
 import type { WavLayout } from '../audio/wav.rules.ts'
 
@@ -35,10 +35,8 @@ export async function render(
   signal: AbortSignal,
 ): Promise<number> {
   const { channels, rate } = request.input
-  const temp = `${request.output}.part`
+  const temp = await freshDraft(request.output)
   try {
-    // An encoder left over from a killed agent may still write to the old file: it keeps that one for itself.
-    await fs.rm(temp, { force: true })
     const { bytes, seconds } = await run(request, args(request, temp), source, signal)
     const frames = bytes / (SAMPLE_BYTES[request.input.format] * channels)
     const { size } = await fs.stat(temp)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { test } from 'node:test'
@@ -10,7 +11,7 @@ import { tonePeriod } from '../../../src/agent/capture/tones.ts'
 import { codecArgs, filterOf, renderPlan } from '../../../src/agent/render/plan.rules.ts'
 import { render } from '../../../src/agent/render/render.ts'
 import type { AgentJob } from '../../../src/wire/recordings.ts'
-import { job, tempDir, wav } from '../jobs/kit.ts'
+import { job, tempDir, until, wav } from '../jobs/kit.ts'
 
 const RATE = 48_000
 const SECONDS = 2
@@ -194,4 +195,33 @@ test('an encoder that dies or a source that fails ends the rendering, and no pro
   stop.abort()
   await ended
   assert.deepEqual(fs.readdirSync(dir), ['dies'])
+})
+
+test('an encoder that outlives its killed agent and opens its output late does not touch that of the next one', async (t) => {
+  const dir = tempDir(t)
+  const script = (name: string, ...lines: string[]) => {
+    fs.writeFileSync(path.join(dir, name), ['#!/bin/sh', `cd ${dir}`, ...lines].join('\n'), { mode: 0o755 })
+    return path.join(dir, name)
+  }
+  const awaits = (name: string) => `while [ ! -e ${name} ]; do sleep 0.01; done`
+  const [late, next] = [
+    script('late', 'touch began', awaits('go'), 'ffmpeg "$@"', 'touch done'),
+    script('next', 'ffmpeg "$@" || exit 1', 'touch go', awaits('done')),
+  ]
+  const codec = ['-f', 'wav']
+  const module = new URL('../../../src/agent/render/render.ts', import.meta.url).href
+  const killed = spawn(process.execPath, [
+    ...process.execArgv.filter((arg) => !arg.startsWith('--test')),
+    ...['--input-type=module', '--eval'],
+    `import { render } from ${JSON.stringify(module)}
+     async function* never() { await new Promise(() => setInterval(() => {}, 1000)) }
+     await render(${JSON.stringify({ ...request(dir, codec), command: late, env: { PATH: process.env.PATH } })}, never(), new AbortController().signal)`,
+  ])
+  await until(() => fs.existsSync(path.join(dir, 'began')))
+  killed.kill('SIGKILL')
+  await once(killed, 'exit')
+  const env = { PATH: process.env.PATH }
+  const pcm = Buffer.alloc(RATE * 2, 'roomtone')
+  await render({ ...request(dir, codec), command: next, env }, blocks(pcm), signal)
+  assert.ok(wav(fs.readFileSync(path.join(dir, 'out.wav'))).pcm.equals(pcm))
 })
