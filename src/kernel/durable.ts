@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -58,7 +58,7 @@ export async function freshDraft(target: string): Promise<string> {
   const [dir, stem] = [path.dirname(target), `${path.basename(target)}.`]
   for (const name of await fs.readdir(dir))
     if (name.startsWith(stem) && name.endsWith('.part')) await fs.rm(path.join(dir, name), { force: true })
-  return `${target}.${randomUUID()}.part`
+  return `${target}.${randomBytes(8).toString('hex')}.part`
 }
 
 /** Makes a finished file and its name survive a power cut. */

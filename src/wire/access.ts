@@ -121,6 +121,8 @@ export interface Site {
   publicUrl?: string
   /** IANA. */
   timezone: string
+  /** `name` is that of the controller: nobody has named the site yet. */
+  unnamed?: true
   weekStartsOn: Weekday
 }
 

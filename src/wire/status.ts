@@ -29,6 +29,8 @@ export interface Status {
   criticalAlerts: number
   degradedNodes: number
   failedRecordings: number
+  /** Items of the upload queue that were given up. */
+  failedUploads: number
   nodeCount: number
   offlineNodes: number
   onlineNodes: number

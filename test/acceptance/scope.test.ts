@@ -261,10 +261,11 @@ test('the calendar shows occurrences of visible schedules only, and counts those
 })
 
 test('the counts of the status are those of what the caller sees', async () => {
-  const [recordings, nodes, events] = [
+  const [recordings, nodes, events, items] = [
     await rowsOf('/recordings'),
     await rowsOf('/nodes'),
     await rowsOf('/health-events'),
+    await rowsOf('/upload-queue'),
   ]
   for (const c of withRole('node:read')) {
     const status = (await c.client.get('/status')).json
@@ -276,6 +277,7 @@ test('the counts of the status are those of what the caller sees', async () => {
       cachedRecordings: mine.filter((r) => String(r.cached) === 'true').length,
       criticalAlerts: alerts.filter((e) => e.severity === 'critical').length,
       failedRecordings: be('failed'),
+      failedUploads: seen(c, 'recording:read', 'upload_queue', items).filter((i) => i.status === 'failed').length,
       nodeCount: seen(c, 'node:read', 'node', nodes).length,
       totalRecordings: mine.length,
       unresolvedAlerts: alerts.length,

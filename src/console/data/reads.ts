@@ -10,6 +10,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { Change, ChangeKind } from '../../wire/changes.ts'
 import type { Node } from '../../wire/nodes.ts'
 import type { Room } from '../../wire/rooms.ts'
+import type { Status } from '../../wire/status.ts'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
 import { ApiError } from './api.ts'
@@ -74,6 +75,12 @@ export function useAll<T>(path: string, kinds: readonly ChangeKind[]): UseQueryR
     },
     queryKey: [path, 'whole'],
   })
+}
+
+/** What there is and how it stands, for who may see recorders. */
+export function useStatus(): UseQueryResult<{ data: Status }, Error> {
+  const { me } = useApp()
+  return useRead<{ data: Status }>(may(me, 'node:read') ? '/status' : undefined, ['settings', 'node', 'upload'])
 }
 
 /** The recorder of a take, for who may see recorders. */

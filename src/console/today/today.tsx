@@ -5,11 +5,10 @@ import type { Node } from '../../wire/nodes.ts'
 import type { Recording } from '../../wire/recordings.ts'
 import type { Room } from '../../wire/rooms.ts'
 import type { CalendarItem } from '../../wire/schedules.ts'
-import type { Status } from '../../wire/status.ts'
 import { AlertRow, isRisk } from '../alerts/row.tsx'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
-import { useRead } from '../data/reads.ts'
+import { useRead, useStatus } from '../data/reads.ts'
 import { StopButton } from '../library/stop.tsx'
 import { MeterStrip } from '../meters/strip.tsx'
 import { dayOf, lengthOf, secondsBetween } from '../time/format.rules.ts'
@@ -144,13 +143,11 @@ const isCut = (list: Listed<unknown> | undefined): boolean => list !== undefined
 function useRisks() {
   const { api, me } = useApp()
   const sees = may(me, 'health:read')
-  const seesUploads = may(me, 'recording:read')
   const alerts = useRead<Listed<HealthEvent>>(sees ? '/health-events?status=open&limit=20' : undefined, ['health'])
   const due = useDayAhead()
-  const status = useRead<{ data: Status }>(may(me, 'node:read') ? '/status' : undefined, ['settings', 'node'])
-  const { certificateExpiresAt: ends, offlineNodes = 0 } = status.data?.data ?? {}
+  const status = useStatus()
+  const { certificateExpiresAt: ends, failedUploads = 0, offlineNodes = 0 } = status.data?.data ?? {}
   const offline = useRead<Listed<Node>>(offlineNodes > 0 ? '/nodes?status=offline&limit=50' : undefined, ['node'])
-  const uploads = useRead<Listed<object>>(seesUploads ? '/upload-queue?status=failed&limit=1' : undefined, ['upload'])
   const threatened = (due.data?.data ?? []).filter(({ risks }) => risks !== undefined)
   const named = new Set(threatened.map(({ nodeId }) => nodeId))
   const reads: Loaded[] = [
@@ -158,14 +155,13 @@ function useRisks() {
     ...(may(me, 'schedule:read') ? [due] : []),
     ...(may(me, 'node:read') ? [status] : []),
     ...(offlineNodes > 0 ? [offline] : []),
-    ...(seesUploads ? [uploads] : []),
   ]
   return {
     alerts: (alerts.data?.data ?? []).filter(isRisk),
     // A recorder whose next recording is told of is not told of twice.
     down: (offlineNodes > 0 ? (offline.data?.data ?? []) : []).filter(({ id }) => !named.has(id)),
     ends: ends !== undefined && Date.parse(ends) - api.now() < 21 * 86_400_000 ? ends : undefined,
-    failedUploads: uploads.data?.meta.total ?? 0,
+    failedUploads,
     more: {
       alerts: isCut(alerts.data),
       due: threatened.length > MAX_SHOWN || due.data?.meta.truncated === true,

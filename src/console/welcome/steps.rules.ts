@@ -10,12 +10,12 @@ export const stepAfter = (step: Step): Step | undefined => STEPS[STEPS.indexOf(s
 
 interface Begun {
   choosesPassword: boolean
-  rooms: number
-  siteName: string
+  hasRoom: boolean
+  siteNamed: boolean
 }
 
 /** What of the first steps is still to do. */
-export function stepsLeft({ choosesPassword, rooms, siteName }: Begun): Step[] {
-  const open = { password: choosesPassword, room: rooms === 0, site: siteName === '' }
+export function stepsLeft({ choosesPassword, hasRoom, siteNamed }: Begun): Step[] {
+  const open = { password: choosesPassword, room: !hasRoom, site: !siteNamed }
   return STEPS.filter((step) => open[step])
 }

@@ -1,7 +1,6 @@
 import { Link } from 'wouter-preact'
-import type { ControllerSettings } from '../../wire/settings.ts'
 import { useApp } from '../app/context.ts'
-import { useRead } from '../data/reads.ts'
+import { useRead, useStatus } from '../data/reads.ts'
 import { Section } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
@@ -11,11 +10,14 @@ import { stepsLeft } from './steps.rules.ts'
 export function ToDo() {
   const words = useWords()
   const { me } = useApp()
-  const settings = useRead<{ data: ControllerSettings }>('/settings/controller', ['settings'])
-  const rooms = useRead<{ data: unknown[] }>('/rooms', ['room', 'node'])
-  if (!settings.data || !rooms.data) return null
-  const { siteName } = settings.data.data
-  const left = stepsLeft({ choosesPassword: me.choosesPassword === true, rooms: rooms.data.data.length, siteName })
+  // Where there is a recorder, there is no first room to be made.
+  const empty = useStatus().data?.data.nodeCount === 0
+  const rooms = useRead<{ data: unknown[] }>(empty ? '/rooms' : undefined, ['room', 'node'])
+  const left = stepsLeft({
+    choosesPassword: me.choosesPassword === true,
+    hasRoom: !empty || rooms.data?.data.length !== 0,
+    siteNamed: me.site.unnamed !== true,
+  })
   if (left.length === 0) return null
   return (
     <Section title={words.welcome.toDo}>

@@ -45,11 +45,12 @@ export function settingsStore(db: Db) {
     defaults,
     get,
     /** Name, time zone and first weekday of the site, as everybody who is signed in may know them. */
-    site(): { name: string; timezone: string; weekStartsOn: Weekday } {
+    site(): { name: string; timezone: string; unnamed?: true; weekStartsOn: Weekday } {
       const { controllerName, siteName, timezone, weekStartsOn } = get()
       return {
         name: siteName || controllerName,
         timezone: timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+        ...(siteName === '' && { unnamed: true as const }),
         weekStartsOn,
       }
     },

@@ -50,6 +50,7 @@ function statusOf(parts: StatusParts, principal: UserPrincipal, now: string): St
       health: counts.health(visibility(principal, 'health:read')),
       nodes: metrics.nodes(nodes, now),
       recordings: counts.recordings(recordings),
+      uploads: counts.uploads(recordings),
     }),
     ...settingsOf(parts, principal),
     ...(parts.certificates ? { certificateExpiresAt: parts.certificates.served.expiresAt } : {}),

@@ -1,5 +1,5 @@
 import type { Status } from '../../../wire/status.ts'
-import type { HealthCount, RecordingCount } from './counts.store.ts'
+import type { HealthCount, RecordingCount, UploadCount } from './counts.store.ts'
 import type { NodeGauge } from './metrics.store.ts'
 
 interface Counts {
@@ -7,6 +7,7 @@ interface Counts {
   health: HealthCount[]
   nodes: NodeGauge[]
   recordings: RecordingCount[]
+  uploads: UploadCount[]
 }
 
 type Counted = Omit<
@@ -15,7 +16,7 @@ type Counted = Omit<
 >
 
 /** The counts of `GET /status`. */
-export function countedStatus({ active, health, nodes, recordings }: Counts): Counted {
+export function countedStatus({ active, health, nodes, recordings, uploads }: Counts): Counted {
   const nodesIn = (status: string): number => nodes.filter((node) => node.status === status).length
   const alerts = (fits: (c: HealthCount) => boolean): number =>
     health.reduce((sum, c) => sum + (c.status !== 'resolved' && fits(c) ? c.n : 0), 0)
@@ -30,6 +31,7 @@ export function countedStatus({ active, health, nodes, recordings }: Counts): Co
     criticalAlerts: alerts((c) => c.severity === 'critical'),
     degradedNodes: nodesIn('degraded'),
     failedRecordings: recordingsThat((c) => c.status === 'failed'),
+    failedUploads: uploads.reduce((sum, c) => sum + (c.status === 'failed' ? c.n : 0), 0),
     nodeCount: nodes.length,
     offlineNodes: nodesIn('offline'),
     onlineNodes: nodesIn('online'),

@@ -222,6 +222,7 @@ test('who is here: rooms, end of the session, site and its zone', async () => {
     defaultDurationSeconds: 3600,
     name: 'City court',
     timezone: 'Europe/Berlin',
+    unnamed: true,
     weekStartsOn: 'monday',
   })
   const named = async (siteName: string) => {

@@ -14,6 +14,9 @@ function world() {
   for (const [n, status] of ['queued', 'recording', 'completed', 'failed', 'cached', 'uploaded', 'partial'].entries())
     make.recording(`r${n}`, status, { node_id: n < 4 ? 'n1' : 'n5' })
   for (const id of ['r4', 'r5']) make.file(id)
+  make.upload('u1', 'r4', 's3', 'failed')
+  make.upload('u2', 'r4', 'smb', 'queued')
+  make.upload('u3', 'r1', 's3', 'failed')
   make.job('j1', 'r2', 'n1', 'stop_requested')
   make.event('h1', 'x', 'critical', 'open', { node_id: 'n1' })
   make.event('h2', 'x', 'warning', 'acknowledged', { node_id: 'n1' })
@@ -25,7 +28,15 @@ function world() {
 
 const EVERYTHING = {
   ...{ acknowledgedAlerts: 1, activeRecordings: 2, alertingNodes: 1, cachedRecordings: 2, completedRecordings: 1 },
-  ...{ criticalAlerts: 1, degradedNodes: 1, failedRecordings: 1, nodeCount: 5, offlineNodes: 1, onlineNodes: 1 },
+  ...{
+    criticalAlerts: 1,
+    degradedNodes: 1,
+    failedRecordings: 1,
+    failedUploads: 2,
+    nodeCount: 5,
+    offlineNodes: 1,
+    onlineNodes: 1,
+  },
   ...{
     openAlerts: 2,
     provisioningNodes: 0,
@@ -76,7 +87,8 @@ test('a caller in scope is told of what is in scope, and not of the runners', as
   const told = json.data
   assert.deepEqual([told.nodeCount, told.offlineNodes, told.alertingNodes], [3, 1, 1])
   assert.deepEqual([told.totalRecordings, told.cachedRecordings, told.failedRecordings], [3, 2, 0])
-  assert.deepEqual([told.activeRecordings, told.unresolvedAlerts, told.warningAlerts], [0, 2, 1])
+  assert.deepEqual([told.activeRecordings, told.failedUploads], [0, 1])
+  assert.deepEqual([told.unresolvedAlerts, told.warningAlerts], [2, 1])
   assert.equal(told.runners, undefined)
   const nobody = (await k.as('viewer').get('/status')).json.data
   assert.deepEqual([nobody.nodeCount, nobody.totalRecordings, nobody.unresolvedAlerts], [0, 0, 0])
