@@ -253,6 +253,8 @@ export interface Job {
   /** While it is under way. */
   progress?: ToldProgress
   recordingId: string
+  /** In lists. */
+  recordingName?: string
   startedAt?: string
   status: JobStatus
   stopRequestedAt?: string

@@ -29,8 +29,9 @@ export function Captures() {
         filters={filters}
         searches={[{ label: words.activity.search, name: 'search' }]}
         choices={[{ label: words.activity.status, name: 'status', options: Object.entries(words.activity.jobStatus) }]}
-      />
-      <NodeFilter filters={filters} />
+      >
+        <NodeFilter filters={filters} />
+      </FilterBar>
       <Loading of={jobs}>
         {({ data, meta }) => (
           <Section
@@ -59,9 +60,9 @@ function Rows({ jobs, selection, show }: { jobs: readonly Job[]; selection: Sele
   const words = useWords()
   const columns: Column<Job>[] = [
     {
-      cell: ({ command, recordingId }) => (
+      cell: ({ command, recordingId, recordingName }) => (
         <Link href={`/library/${encodeURIComponent(recordingId)}`}>
-          <Name>{command.outputFileName}</Name>
+          <Name>{recordingName ?? command.outputFileName}</Name>
         </Link>
       ),
       head: words.activity.take,
@@ -80,7 +81,7 @@ function Rows({ jobs, selection, show }: { jobs: readonly Job[]; selection: Sele
       caption={words.activity.captures}
       columns={columns}
       empty={words.activity.noCaptures}
-      nameOf={({ command }) => command.outputFileName}
+      nameOf={({ command, recordingName }) => recordingName ?? command.outputFileName}
       rows={jobs}
       selection={selection}
     />

@@ -47,8 +47,9 @@ export function Alerts(_: { id: string }) {
           { label: words.alerts.status, name: 'status', options: Object.entries(words.alerts.statuses) },
           { label: words.alerts.severity, name: 'severity', options: Object.entries(words.severity) },
         ]}
-      />
-      <NodeFilter filters={filters} />
+      >
+        <NodeFilter filters={filters} />
+      </FilterBar>
       <div class={open ? css.beside : undefined}>
         <Loading of={list}>
           {({ data, meta, summary }) => (

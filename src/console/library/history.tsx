@@ -2,11 +2,18 @@ import type { AuditEvent } from '../../wire/audit.ts'
 import type { ChangeKind } from '../../wire/changes.ts'
 import { HistoryLink } from '../app/actionbutton.tsx'
 import { actionText } from '../audit/action.rules.ts'
-import { useRead } from '../data/reads.ts'
+import { useNode, useRead } from '../data/reads.ts'
 import { When } from '../time/when.tsx'
 import { classes, Loading, Name, Section } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+
+/** A recorder acts under its id; who may see it reads its name. */
+function Who({ actor: { id, name, type } }: { actor: AuditEvent['actor'] }) {
+  const words = useWords()
+  const node = useNode(type === 'node' ? id : undefined)
+  return <Name>{words.take.by(node.data?.data.alias ?? name)}</Name>
+}
 
 /** Who did what to one thing; `kinds`: the changes that make it longer. */
 export function History({ id, kinds }: { id: string; kinds: readonly ChangeKind[] }) {
@@ -27,7 +34,7 @@ export function History({ id, kinds }: { id: string; kinds: readonly ChangeKind[
                   <span class={ui.grow} title={action}>
                     {actionText(action, words)}
                   </span>
-                  <Name>{words.take.by(actor.name)}</Name>
+                  <Who actor={actor} />
                   <span class={classes(ui.small, ui.quiet)}>
                     <When at={createdAt} />
                   </span>

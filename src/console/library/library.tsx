@@ -42,7 +42,6 @@ export function Library(_: { id: string }) {
     <>
       <Title>{words.library.title}</Title>
       <Search filters={filters} />
-      <NodeFilter filters={filters} />
       <Loading of={takes}>
         {({ data, meta }) => (
           <Section
@@ -96,6 +95,8 @@ function Search({ filters }: { filters: Filters }) {
           unset: words.library.usual,
         },
       ]}
-    />
+    >
+      <NodeFilter filters={filters} />
+    </FilterBar>
   )
 }

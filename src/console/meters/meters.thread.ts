@@ -246,7 +246,8 @@ function report(id: number, strip: Strip): FromThread {
   if (performance.now() - strip.seenAt <= STALE_MS)
     told.levels = strip.needles.map(({ clipped, level }, i) => ({
       clipped,
-      db: Math.round(level),
+      // What has come but is not drawn yet counts too: a meter goes up at once.
+      db: Math.round(Math.max(level, peakOf(strip, i) ?? level)),
       speech: strip.frame?.speech.includes(strip.channels[i] as number) === true,
     }))
   return told

@@ -2,6 +2,7 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import { whileSeen } from '../data/seen.ts'
+import { whenRecoloured } from '../ui/theme.ts'
 import type { FromThread, MeterColors, ToPage, ToThread } from './messages.ts'
 
 interface Wanted {
@@ -42,7 +43,6 @@ const policy = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes?.cre
 /** `refused` is called when the stream may not be had; `path`: where the levels come from. */
 export function createMeters(refused: () => void, path = '/meter-events'): Meters {
   const tellers = new Map<number, (told: FromThread) => void>()
-  const dark = matchMedia('(prefers-color-scheme: dark)')
   const calm = matchMedia('(prefers-reduced-motion: reduce)')
   let worker: Worker | undefined
   let ids = 0
@@ -68,9 +68,8 @@ export function createMeters(refused: () => void, path = '/meter-events'): Meter
     send({ kind: 'end' })
     worker = undefined
   }
-  for (const query of [dark, calm]) query.addEventListener('change', paint)
-  const theme = new MutationObserver(paint)
-  theme.observe(document.documentElement, { attributeFilter: ['data-theme'] })
+  calm.addEventListener('change', paint)
+  const unpainted = whenRecoloured(paint)
   const show = (is: boolean) => (): void => {
     shown = is
     wake()
@@ -95,8 +94,8 @@ export function createMeters(refused: () => void, path = '/meter-events'): Meter
       }
     },
     close() {
-      for (const query of [dark, calm]) query.removeEventListener('change', paint)
-      theme.disconnect()
+      calm.removeEventListener('change', paint)
+      unpainted()
       unseen()
       end()
     },
@@ -107,7 +106,7 @@ export function createMeters(refused: () => void, path = '/meter-events'): Meter
   }
 }
 
-/** Colours as the theme has them now: a canvas knows no custom properties. */
+/** Colours as the theme has them now. */
 function colorsNow(): MeterColors {
   const probe = document.createElement('span')
   probe.hidden = true

@@ -1,8 +1,9 @@
 import { useMemo, useState } from 'preact/hooks'
-import { DAY_MS, type Zone, zone } from '../../kernel/zones.ts'
+import { type Zone, zone } from '../../kernel/zones.ts'
 import type { CalendarItem } from '../../wire/schedules.ts'
 import { useApp } from '../app/context.ts'
 import { useNode } from '../data/reads.ts'
+import { daysOf } from '../time/format.rules.ts'
 import { classes, Name } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
@@ -31,14 +32,12 @@ export function RoomRows({ day, items, rooms }: RoomRowsProps) {
   const [asking, setAsking] = useState<CalendarItem>()
   const clock = useMemo(() => zone(timeFormat.zone), [timeFormat.zone])
   const rows = useMemo(() => rowsOf(items, clock, day, rooms), [items, clock, day, rooms])
-  const name = new Intl.DateTimeFormat(words.locale, { dateStyle: 'full', timeZone: 'UTC' }).format(day * DAY_MS)
   return (
     <>
-      <h2 class={css.keys}>{name}</h2>
       {rows.length === 0 && <p class={ui.quiet}>{words.schedule.nothing}</p>}
       {rows.length > 0 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys
-        <section ref={atMorning} class={css.rooms} aria-label={name} tabIndex={0}>
+        <section ref={atMorning} class={css.rooms} aria-label={daysOf(day, 1, words.locale)} tabIndex={0}>
           <div class={css.times} aria-hidden="true">
             {HOURS.map((hour) => (
               <span key={hour}>{String(hour).padStart(2, '0')}</span>

@@ -6,10 +6,12 @@ import type { CalendarItem } from '../../wire/schedules.ts'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
 import { useRead } from '../data/reads.ts'
+import { daysOf } from '../time/format.rules.ts'
 import { FilterBar, type Filters, useFilters } from '../ui/filters.tsx'
 import { Button, classes, Loading, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import css from './grid.module.css'
 import { Grid } from './grid.tsx'
 import { wallOf, weekOf } from './layout.rules.ts'
 import { List } from './list.tsx'
@@ -100,10 +102,18 @@ function Calendar({ day, show, today, view }: CalendarProps) {
         <Button onClick={() => show(day - count)}>{words.schedule.previous}</Button>
         <Button onClick={() => show(today)}>{words.schedule.today}</Button>
         <Button onClick={() => show(day + count)}>{words.schedule.next}</Button>
+        <input
+          class={classes(ui.input, css.jump)}
+          type="date"
+          aria-label={words.schedule.jump}
+          value={dateOf(day)}
+          onChange={(e) => e.currentTarget.value && show(dayNumber(e.currentTarget.value))}
+        />
         <Button onClick={paper.print}>{words.schedule.print}</Button>
         <span class={classes(ui.quiet, ui.small)}>{words.schedule.zone(timeFormat.zone)}</span>
       </div>
       {rooms && <Places filters={filters} rooms={rooms} />}
+      <h2 class={css.period}>{daysOf(first, count, words.locale)}</h2>
       <Loading of={items}>
         {({ data, meta }) => (
           <>

@@ -13,6 +13,15 @@ function format({ locale, zone }: TimeFormat, options: Intl.DateTimeFormatOption
   return made
 }
 
+const DAY_MS = 86_400_000
+
+/** `Monday 2 March 2026` of one day, `2 – 8 March 2026` of more; `first`: days since 1970. */
+export function daysOf(first: number, count: number, locale: string): string {
+  const weekday = count === 1 ? ({ weekday: 'long' } as const) : {}
+  const written = format({ locale, zone: 'UTC' }, { ...weekday, day: 'numeric', month: 'long', year: 'numeric' })
+  return written.formatRange(first * DAY_MS, (first + count - 1) * DAY_MS)
+}
+
 /** `14:05`. */
 export const timeOf = (at: string, timeFormat: TimeFormat): string =>
   format(timeFormat, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(new Date(at))
@@ -24,8 +33,6 @@ export const dayOf = (at: string, timeFormat: TimeFormat): string =>
 /** `Mon 02 Mar 2026, 14:05`. */
 export const instantOf = (at: string, timeFormat: TimeFormat): string =>
   `${dayOf(at, timeFormat)}, ${timeOf(at, timeFormat)}`
-
-const DAY_MS = 86_400_000
 
 /** The calendar day of an instant as a number of days. */
 const dayNumber = (at: string, { zone }: TimeFormat): number =>

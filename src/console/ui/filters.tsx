@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useSearchParams } from 'wouter-preact'
 import { useApp } from '../app/context.ts'
@@ -48,6 +49,8 @@ export function useFilters(names: readonly string[]): Filters {
 }
 
 interface FilterBarProps {
+  /** Filters of another kind, which set themselves. */
+  children?: ComponentChildren
   /** `unset`: what holds without a choice, where that is not everything. */
   choices?: readonly {
     label: string
@@ -62,7 +65,7 @@ interface FilterBarProps {
   searches?: readonly { label: string; name: string }[]
 }
 
-export function FilterBar({ choices = [], filters, instants = [], searches = [] }: FilterBarProps) {
+export function FilterBar({ children, choices = [], filters, instants = [], searches = [] }: FilterBarProps) {
   const words = useWords()
   const { timeFormat } = useApp()
   const { clear, set, values } = filters
@@ -132,6 +135,7 @@ export function FilterBar({ choices = [], filters, instants = [], searches = [] 
               onChange={(e) => set({ [name]: e.currentTarget.value })}
             />
           ))}
+        {shownWhole && children}
         {!shownWhole && <Button onClick={() => unfold(true)}>{words.common.filters}</Button>}
         <button type="submit" class={css.hidden} tabIndex={-1}>
           {words.common.search}

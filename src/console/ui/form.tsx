@@ -46,7 +46,7 @@ export function Form({ aside, children, error, input, kind = 'primary', needs, p
   }
   return (
     <Faults.Provider value={faults}>
-      <form ref={ref} class={css.stack} onInput={input} onSubmit={submitted}>
+      <form ref={ref} class={classes(css.stack, css.form)} onInput={input} onSubmit={submitted}>
         {children}
         {error && <Failure error={error} />}
         <div class={css.row}>

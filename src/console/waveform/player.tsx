@@ -5,6 +5,7 @@ import { useApp } from '../app/context.ts'
 import { useRead } from '../data/reads.ts'
 import { lengthOf, timeOf } from '../time/format.rules.ts'
 import { Button, classes } from '../ui/parts.tsx'
+import { whenRecoloured } from '../ui/theme.ts'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { columns } from './peaks.rules.ts'
@@ -291,11 +292,10 @@ function Wave({ channels, duration, moments }: WaveProps) {
     const draw = (): void => drawWave(canvas, { channels, duration, moments })
     const observer = new ResizeObserver(draw)
     observer.observe(canvas)
-    const theme = new MutationObserver(draw)
-    theme.observe(document.documentElement, { attributeFilter: ['data-theme'] })
+    const recoloured = whenRecoloured(draw)
     return () => {
       observer.disconnect()
-      theme.disconnect()
+      recoloured()
     }
   }, [channels, duration, moments.length])
   return <canvas ref={ref} />

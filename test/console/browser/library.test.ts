@@ -125,6 +125,23 @@ describe('the library', () => {
     await page.context().close()
   })
 
+  test('the waveform takes the colours of the theme when the theme changes', async () => {
+    const page = await visitor.signedIn()
+    await page.goto(`${controller.url}/library/${takes[0]}`)
+    await page.locator('canvas').waitFor()
+    const colour = (): Promise<string> =>
+      page.evaluate(`(() => {
+        const canvas = document.querySelector('canvas')
+        const at = canvas.getContext('2d').getImageData(canvas.width / 4, canvas.height / 2, 1, 1).data
+        return [...at].join(' ')
+      })()`)
+    await until('the waveform', async () => (await colour()) !== '0 0 0 0')
+    const light = await colour()
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await until('it to be drawn anew', async () => (await colour()) !== light)
+    await page.context().close()
+  })
+
   test('a take is deleted after a question, and the safe button has the focus', async () => {
     const page = await visitor.signedIn({ size: 'phone' })
     await page.goto(`${controller.url}/library/${takes[2]}`)
@@ -177,7 +194,7 @@ describe('the library', () => {
     await page.keyboard.press('Enter')
     await page.goto(`${controller.url}/activity?nodeId=${deadId}`)
     await page.getByRole('button', { exact: true, name: 'Select' }).click()
-    await page.getByRole('checkbox', { name: /^Select rec_/ }).check()
+    await page.getByRole('checkbox', { name: 'Select Evidence' }).check()
     await page.getByRole('button', { name: 'Record again' }).click()
     const bulk = page.getByRole('dialog', { name: 'Record 1 take again' })
     await bulk.getByText('0:02 are deleted').waitFor()

@@ -54,6 +54,7 @@ export const schedule: Words['schedule'] = {
   previous: 'Früher',
   next: 'Später',
   today: 'Heute',
+  jump: 'Zum Datum',
   zone: (zone) => `Zeiten von ${zone}`,
   keys: 'Eingabe hebt eine Karte an, Pfeile bewegen sie, Eingabe legt sie ab, Escape bricht das Verschieben ab.',
   lost: 'Diese Stunde gibt es nicht: die Uhr wird vorgestellt.',

@@ -55,6 +55,7 @@ export const schedule = {
   previous: 'Earlier',
   next: 'Later',
   today: 'Today',
+  jump: 'Go to date',
   zone: (zone: string) => `Times of ${zone}`,
   keys: 'Enter lifts a card, the arrows move it, enter drops it, escape cancels the move.',
   lost: 'This hour does not exist: clocks go forward.',

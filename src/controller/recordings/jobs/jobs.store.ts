@@ -86,7 +86,8 @@ export function jobStore(db: Db) {
 
   const listing = jobListing(db)
   const bySeqs = db.stmt<{ seqs: string }, JobRow>(
-    `SELECT ${JOB_COLUMNS} FROM json_each(@seqs) page CROSS JOIN recording_jobs j ON j.seq = page.value ORDER BY page.key`,
+    `SELECT ${JOB_COLUMNS}, (SELECT name FROM recordings r WHERE r.id = j.recording_id) AS recordingName
+      FROM json_each(@seqs) page CROSS JOIN recording_jobs j ON j.seq = page.value ORDER BY page.key`,
   )
   const bySeq = (seqs: readonly number[]): Job[] => bySeqs.all({ seqs: JSON.stringify(seqs) }).map(jobOf)
   const whole = (ids: readonly string[]): Job[] => rowsOf.all({ ids: JSON.stringify(ids) }).map(jobOf)

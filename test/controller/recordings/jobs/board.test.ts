@@ -50,6 +50,7 @@ test('jobs are listed newest first; the page is clamped, the summary counts the 
   const admin = k.as('admin')
   const first = await admin.get('/recording-jobs')
   assert.deepEqual(ids(first).slice(0, 3), ['stopping', 'live', 'j229'])
+  assert.equal(first.json.data[0].recordingName, (await admin.get('/recordings/r2')).json.data.name)
   assert.deepEqual(first.json.meta, {
     hasNextPage: true,
     hasPreviousPage: false,
