@@ -57,6 +57,13 @@ describe('the console', () => {
 
   test('a recording that starts elsewhere is on Today without a reload, and can be stopped there', async () => {
     const page = await visitor.signedIn()
+    await controller.get('/settings/controller', 'PATCH', { siteName: 'City Court' })
+    const startsAt = new Date(Date.now() + 5 * 3_600_000).toISOString()
+    const { id: scheduleId } = await controller.post('/schedules', {
+      ...{ folderTemplate: 'Hearings', name: 'Civil chamber', nodeId, room: 'Hall', timezone: 'UTC' },
+      recurrence: { durationSeconds: 3600, mode: 'once', startsAt },
+      titleTemplate: '{{schedule.name}}',
+    })
     // A clock that is three hours fast: the length of the take is told by that of the controller.
     await page.addInitScript('{ const now = Date.now; Date.now = () => now() + 10800000 }')
     await page.reload()
@@ -65,6 +72,9 @@ describe('the console', () => {
     await page.getByRole('link', { name: 'Moot court' }).waitFor()
     await page.getByText(/^0:\d\d so far$/).waitFor()
     await page.getByText(/of sound exists on the recorder only/).waitFor()
+    await page.getByRole('link', { name: 'Civil chamber' }).waitFor()
+    const meter = page.getByRole('meter').first()
+    await until('a level', async () => /-1\d dB/.test((await meter.getAttribute('aria-valuetext')) ?? ''))
     // docs/today.png is this picture.
     await pictured(page, 'today')
     await page.getByRole('button', { name: 'Stop' }).click()
@@ -82,6 +92,7 @@ describe('the console', () => {
       'the job to end',
       async () => (await controller.get(`/recording-jobs/${job.id}`)).status === 'completed',
     )
+    await controller.ask('DELETE', `/schedules/${scheduleId}`)
     await page.context().close()
   })
 
