@@ -202,11 +202,16 @@ CREATE TABLE controller_state (
 ) STRICT;
 
 CREATE TABLE detached_recordings (
-  owner_id     TEXT NOT NULL,
-  recording_id TEXT NOT NULL REFERENCES recordings (id) ON DELETE CASCADE,
-  kind         TEXT NOT NULL CHECK (kind IN ('room', 'schedule')),
-  PRIMARY KEY (kind, owner_id, recording_id)
+  detachment_id INTEGER NOT NULL,
+  recording_id  TEXT NOT NULL REFERENCES recordings (id) ON DELETE CASCADE,
+  PRIMARY KEY (detachment_id, recording_id)
 ) WITHOUT ROWID, STRICT;
+
+CREATE TABLE detachments (
+  id       INTEGER PRIMARY KEY AUTOINCREMENT,
+  kind     TEXT NOT NULL CHECK (kind IN ('room', 'schedule')),
+  owner_id TEXT NOT NULL
+) STRICT;
 
 CREATE TABLE display_link_rooms (
   link_id TEXT NOT NULL REFERENCES display_links (id) ON DELETE CASCADE,
@@ -950,6 +955,8 @@ CREATE INDEX controller_settings_watchdog ON controller_settings (default_watchd
 
 CREATE INDEX detached_recordings_recording ON detached_recordings (recording_id);
 
+CREATE INDEX detachments_owner ON detachments (kind, owner_id);
+
 CREATE INDEX display_link_rooms_room ON display_link_rooms (room_id);
 
 CREATE INDEX display_links_maker ON display_links (maker_id);
@@ -1215,6 +1222,14 @@ CREATE TRIGGER channel_moves AFTER UPDATE OF room_id ON channels WHEN OLD.room_i
   INSERT INTO room_channels (room_id, node_id, n)
     SELECT NEW.room_id, node_id, 1 FROM interfaces WHERE id = NEW.interface_id AND NEW.room_id IS NOT NULL
     ON CONFLICT (room_id, node_id) DO UPDATE SET n = n + 1;
+END;
+
+CREATE TRIGGER detachments_room_deleted AFTER DELETE ON rooms BEGIN
+  DELETE FROM detachments WHERE kind = 'room' AND owner_id = old.id;
+END;
+
+CREATE TRIGGER detachments_schedule_deleted AFTER DELETE ON schedules BEGIN
+  DELETE FROM detachments WHERE kind = 'schedule' AND owner_id = old.id;
 END;
 
 CREATE TRIGGER health_counted AFTER UPDATE OF cell ON health_events WHEN new.cell IS NULL AND old.cell IS NOT NULL BEGIN

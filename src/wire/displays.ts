@@ -41,8 +41,12 @@ export interface DisplayLink {
 /** What a screen on a wall shows beside the levels. */
 export interface Wall {
   name: string
+  /** At most 200; `total` says of how many. */
   nodes: WallNode[]
   site: { name: string; timezone: string }
+  total: number
+  /** Of the controller: a screen that has another loads the page anew. */
+  version: string
 }
 export interface WallNode {
   alias: string

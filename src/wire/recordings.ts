@@ -253,7 +253,7 @@ export interface Job {
   /** While it is under way. */
   progress?: ToldProgress
   recordingId: string
-  /** In lists. */
+  /** In lists, for who may see the recording. */
   recordingName?: string
   startedAt?: string
   status: JobStatus

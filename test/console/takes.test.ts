@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hostOf, isLocal } from '../../src/console/data/address.rules.ts'
-import { capturedBy, inputsOf, soundOf, startLike, storedSeconds } from '../../src/console/library/sound.rules.ts'
+import {
+  capturedBy,
+  hasNotBegun,
+  inputsOf,
+  soundOf,
+  startLike,
+  storedSeconds,
+} from '../../src/console/library/sound.rules.ts'
 import { unshown } from '../../src/console/recorders/audio.rules.ts'
 import { titlesOf } from '../../src/console/rooms/channels.rules.ts'
 import type { AudioDefaults, Node } from '../../src/wire/nodes.ts'
@@ -25,6 +32,13 @@ test('a take says where its sound is: nothing is on its way of what has failed, 
   assert.equal(soundOf(take({ status: 'uploaded' }), []), 'deleted')
   assert.equal(soundOf(take({ status: 'failed' }), jobs('failed')), 'missing')
   assert.equal(soundOf(take({ status: 'completed' }), jobs('cancelled')), 'missing')
+})
+
+test('a list knows which takes no recorder has begun with', () => {
+  const since = '2026-03-02T10:00:00.000Z'
+  assert.ok(hasNotBegun({ status: 'recording' }))
+  assert.ok(!hasNotBegun({ status: 'recording', undelivered: { since, storedSeconds: 0, until: since } }))
+  assert.ok(!hasNotBegun({ status: 'completed' }))
 })
 
 test('what a new beginning deletes is what is stored here, in whatever shape', () => {

@@ -317,13 +317,12 @@ export class CaptureSession {
   }
 
   /** Queues work that must happen in order but must not hold up the capture. */
-  #later(work: () => Promise<unknown>): Promise<unknown> {
+  #later(work: () => Promise<unknown>): void {
     this.#ending = this.#ending
       .then(work)
       .catch((e) =>
         this.#ctx.log.error('the state of a capture could not be written: check the disk of the spool', errorFields(e)),
       )
-    return this.#ending
   }
 
   async #endAll(frames: number, reason?: string): Promise<void> {

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs/promises'
 import { freshDraft, syncFile } from '../../kernel/durable.ts'
 import { input, type RawFormat, startTool, type Tool } from '../../system/host/ffmpeg.ts'
-import type { WavLayout } from '../audio/wav.rules.ts'
+import { type WavLayout, wavFrameBytes } from '../audio/wav.rules.ts'
 
 interface RenderRequest {
   codecArgs: string[]
@@ -34,11 +34,11 @@ export async function render(
   source: AsyncIterable<Buffer>,
   signal: AbortSignal,
 ): Promise<number> {
-  const { channels, rate } = request.input
+  const { rate } = request.input
   const temp = await freshDraft(request.output)
   try {
     const { bytes, seconds } = await run(request, args(request, temp), source, signal)
-    const frames = bytes / (SAMPLE_BYTES[request.input.format] * channels)
+    const frames = bytes / wavFrameBytes(request.input)
     const { size } = await fs.stat(temp)
     if (size === 0 || frames === 0) throw new Error('render output is empty')
     if (Math.abs(seconds - frames / rate) > TOLERANCE_SECONDS)
@@ -51,8 +51,6 @@ export async function render(
     throw e
   }
 }
-
-const SAMPLE_BYTES: Record<WavLayout['format'], number> = { FLOAT_LE: 4, S16_LE: 2, S24_3LE: 3, S32_LE: 4 }
 
 function args({ codecArgs, filter, input: { channels, format, rate } }: RenderRequest, output: string): string[] {
   const frames = input.stdin({ channels, format: RAW[format], rate })

@@ -7,7 +7,7 @@ import { NodeFilter } from '../recorders/filter.tsx'
 import { When } from '../time/when.tsx'
 import { ExportLink } from '../ui/export.tsx'
 import { FilterBar, useFilters } from '../ui/filters.tsx'
-import { Badge, Button, Loading, Name, Section } from '../ui/parts.tsx'
+import { Badge, Button, Loading, Name, Said, Section } from '../ui/parts.tsx'
 import { type Column, type PageMeta, Pager, type Selection, Table, useSelection } from '../ui/table.tsx'
 import { useToast } from '../ui/toast.tsx'
 import ui from '../ui/ui.module.css'
@@ -71,7 +71,7 @@ function Rows({ jobs, selection, show }: { jobs: readonly Job[]; selection: Sele
     { cell: ({ createdAt }) => <When at={createdAt} />, head: words.activity.created },
     { cell: (job) => <State job={job} />, head: words.activity.status },
     {
-      cell: ({ failureReason }) => failureReason && <Name>{failureReason}</Name>,
+      cell: ({ failureReason }) => failureReason && <Said among={words.activity.takeFaults} code={failureReason} />,
       head: words.activity.why,
     },
     { cell: (job) => <Button onClick={() => show(job)}>{words.activity.parts}</Button>, head: words.activity.parts },
@@ -95,7 +95,7 @@ function Recorder({ id }: { id: string }) {
 
 function State({ job: { progress, status } }: { job: Job }) {
   const words = useWords()
-  const stage = progress && words.stage[progress.stage]
+  const stage = status !== 'stop_requested' && progress && words.stage[progress.stage]
   const word = stage
     ? [stage, progress?.percent !== undefined && `${Math.round(progress.percent)} %`].filter(Boolean).join(' ')
     : words.activity.jobStatus[status]

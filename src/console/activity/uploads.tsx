@@ -6,7 +6,7 @@ import { useRead, useWrite } from '../data/reads.ts'
 import { instantOf } from '../time/format.rules.ts'
 import { When } from '../time/when.tsx'
 import { FilterBar, useFilters } from '../ui/filters.tsx'
-import { Badge, Failure, Loading, Name, Section } from '../ui/parts.tsx'
+import { Badge, Failure, Loading, Name, Said, Section } from '../ui/parts.tsx'
 import { type PageMeta, Pager, Table } from '../ui/table.tsx'
 import { useToast } from '../ui/toast.tsx'
 import ui from '../ui/ui.module.css'
@@ -88,12 +88,7 @@ export function UploadTable({ items, linked = false }: { items: readonly UploadI
 function Fault({ of: { attemptCount, lastError } }: { of: UploadItem }) {
   const words = useWords()
   if (!lastError || attemptCount === 0) return null
-  const [, said = lastError] = words.activity.uploadFaults.find(([code]) => lastError.startsWith(code)) ?? []
-  return (
-    <span title={lastError}>
-      <Name>{said}</Name>
-    </span>
-  )
+  return <Said among={words.activity.uploadFaults} code={lastError} />
 }
 
 function File({ item: { chunkIndex, fileName, recordingId }, linked }: { item: UploadItem; linked: boolean }) {

@@ -20,16 +20,19 @@ type Session =
   | { kind: 'in'; ended: boolean; me: Myself }
   | { kind: 'out' }
 
+/** After a 401. Who opens the wall may be a screen, which is asked next. */
+function leftBy(was: Session): Session {
+  if (was.kind === 'in') return { ...was, ended: true }
+  return was.kind === 'asking' && location.pathname === '/wall' ? was : { kind: 'out' }
+}
+
 /** Who is here decides everything: nobody, or somebody and the pages. */
 export function App() {
   const [session, setSession] = useState<Session>({ kind: 'asking' })
   const [provider, setProvider] = useState<string>()
   const [renewing, setRenewing] = useState(false)
   const [linkFault, setLinkFault] = useState<Error>()
-  const api = useMemo(
-    () => createApi(() => setSession((was) => (was.kind === 'in' ? { ...was, ended: true } : { kind: 'out' }))),
-    [],
-  )
+  const api = useMemo(() => createApi(() => setSession(leftBy)), [])
   const ask = async (): Promise<void> => {
     try {
       const { data } = await api.get<{ data: Myself }>('/auth/me')
@@ -44,7 +47,7 @@ export function App() {
         return setSession((was) => (was.kind === 'in' ? was : { kind: 'out' }))
       }
       const wall = location.pathname === '/wall' ? await readWall(api) : undefined
-      if (wall) setSession({ kind: 'display', wall })
+      setSession((was) => (wall ? { kind: 'display', wall } : was.kind === 'in' ? was : { kind: 'out' }))
     }
   }
   const expiresAt = session.kind === 'in' ? session.me.expiresAt : undefined
@@ -57,11 +60,13 @@ export function App() {
   }
   // There is a new session, wherever somebody signed in.
   useEffect(stay, [expiresAt])
+  // Kept until it has been spent: without an answer it still is what it was.
+  const link = useMemo(() => ({ screen: takeSecret(DISPLAY), token: takeSecret(SIGN_IN) }), [])
+  const begin = async (): Promise<void> => {
+    setLinkFault(await openByLink(api, link))
+    await ask()
+  }
   useEffect(() => {
-    const begin = async (): Promise<void> => {
-      setLinkFault(await openByLink(api))
-      await ask()
-    }
     void begin()
     const unpasted = whenPasted([SIGN_IN, DISPLAY])
     const untold = whenSignedOut()
@@ -93,7 +98,15 @@ export function App() {
     case 'failed':
       return <Failure error={session.error} retry={() => void ask()} />
     case 'out':
-      return <Login api={api} done={() => void ask()} linkFault={linkFault} provider={provider} />
+      return (
+        <Login
+          api={api}
+          done={() => void ask()}
+          linkFault={linkFault}
+          openLink={() => void begin()}
+          provider={provider}
+        />
+      )
     case 'in':
       return (
         <>
@@ -142,10 +155,13 @@ async function readWall(api: Api): Promise<Wall | undefined> {
   return data
 }
 
+interface Link {
+  screen: string | undefined
+  token: string | undefined
+}
+
 /** Signs in by the link the page was opened with. @returns why that did not work */
-async function openByLink(api: Api): Promise<Error | undefined> {
-  const screen = takeSecret(DISPLAY)
-  const token = takeSecret(SIGN_IN)
+async function openByLink(api: Api, { screen, token }: Link): Promise<Error | undefined> {
   try {
     if (screen !== undefined) await api.send('POST', '/auth/display-session', { token: screen })
     if (token === undefined) return undefined

@@ -17,6 +17,8 @@ interface LoginProps {
   look?(): void
   /** Why the link somebody came by signs in no more. */
   linkFault?: Error | undefined
+  /** Tries the link again. */
+  openLink?(): void
   /** The kind of the identity provider, where one can be used. */
   provider: string | undefined
 }
@@ -49,7 +51,16 @@ export function LoginAgain(how: LoginProps & Required<Pick<LoginProps, 'look'>>)
   )
 }
 
-function LoginForm({ api, close, done, ended = false, linkFault, look, provider }: LoginProps & { ended?: boolean }) {
+function LoginForm({
+  api,
+  close,
+  done,
+  ended = false,
+  linkFault,
+  look,
+  openLink,
+  provider,
+}: LoginProps & { ended?: boolean }) {
   const words = useWords()
   const spent = location.pathname === '/wall' ? words.displays.spent : words.welcome.linkSpent
   const [busy, setBusy] = useState(false)
@@ -82,6 +93,7 @@ function LoginForm({ api, close, done, ended = false, linkFault, look, provider 
           {isRefused(linkFault) ? spent : faultText(linkFault, words)}
         </p>
       )}
+      {linkFault && !isRefused(linkFault) && openLink && <Button onClick={openLink}>{words.common.retry}</Button>}
       {error && (
         <p role="alert" class={ui.bad}>
           {isRefused(error) ? words.login.wrong : faultText(error, words)}

@@ -85,7 +85,7 @@ export function Pages() {
   if (!found) return <Gone />
   return (
     <Boundary key={at}>
-      <Opened key={found.pattern} found={found} />
+      <Opened found={found} />
     </Boundary>
   )
 }

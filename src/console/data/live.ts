@@ -26,7 +26,7 @@ const SILENT_MS = 40_000
 /** @returns how to end it */
 export function startLive({ changed, check, resync, tell }: Parts): () => void {
   let attempt = 0
-  let bootId: string | undefined
+  let greeted = false
   let version: string | undefined
   let lostAt: number | undefined
   let source: EventSource | undefined
@@ -45,16 +45,15 @@ export function startLive({ changed, check, resync, tell }: Parts): () => void {
     source?.close()
     source = undefined
   }
-  const greeted = (hello: Hello): void => {
+  const heardHello = (hello: Hello): void => {
     attempt = 0
     lostAt = undefined
     clearTimeout(timers.lost)
-    const restarted = bootId !== undefined
-    bootId = hello.bootId
     version ??= hello.version
     set({ outdated: hello.version !== version })
-    // Also after the same start: what changed while nobody listened is not told again.
-    if (restarted) resync()
+    // What changed while nobody listened is not told again.
+    if (greeted) resync()
+    greeted = true
   }
   const lost = (): void => {
     close()
@@ -73,7 +72,7 @@ export function startLive({ changed, check, resync, tell }: Parts): () => void {
         later('silent', lost, SILENT_MS)
         heard(e.data)
       })
-    on('hello', (data) => greeted(JSON.parse(data) as Hello))
+    on('hello', (data) => heardHello(JSON.parse(data) as Hello))
     on('change', (data) => changed(JSON.parse(data) as Change))
     on('ping', () => {})
     on('resync', () => resync())

@@ -12,6 +12,7 @@ export function whileSeen(shown: () => void, hidden: () => void): () => void {
   document.addEventListener('visibilitychange', look)
   // The browser may keep the page that is left for its back button, and the connections with it.
   window.addEventListener('pagehide', hidden)
+  if (document.hidden) look()
   return () => {
     clearTimeout(timer)
     document.removeEventListener('visibilitychange', look)

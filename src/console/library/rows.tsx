@@ -7,6 +7,7 @@ import { Badge, classes, Name } from '../ui/parts.tsx'
 import type { Selection } from '../ui/table.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { hasNotBegun } from './sound.rules.ts'
 
 interface TakeRowsProps {
   empty: string
@@ -68,13 +69,21 @@ function moveAlong(e: JSX.TargetedKeyboardEvent<HTMLUListElement>): void {
 
 /** A running take counts on. */
 export const Length = ({ take }: { take: Recording }) => (
-  <span>{take.status === 'recording' ? <Elapsed since={take.recordedAt} /> : lengthOf(take.durationSeconds)}</span>
+  <span>
+    {take.status === 'recording' && !hasNotBegun(take) ? (
+      <Elapsed since={take.recordedAt} />
+    ) : (
+      lengthOf(take.durationSeconds)
+    )}
+  </span>
 )
 
 const Elapsed = ({ since }: { since: string }) => <span>{useElapsed(since)}</span>
 
-export function TakeState({ take: { progress, status } }: { take: Recording }) {
+export function TakeState({ take }: { take: Recording }) {
   const words = useWords()
+  const { progress } = take
+  const status = hasNotBegun(take) ? 'queued' : take.status
   const stage = progress && progress.stage !== 'capturing' ? words.stage[progress.stage] : undefined
   const word = stage ? `${stage} ${Math.round(progress?.percent ?? 0)} %` : (words.status[status] ?? status)
   return <Badge state={status} word={word} />

@@ -12,6 +12,10 @@ export const isUnderWay = ({ status }: Pick<Job, 'status'>): boolean => UNDER_WA
 export const isWaiting = ({ status }: Pick<Recording, 'status'>, jobs: readonly Pick<Job, 'status'>[]): boolean =>
   status === 'queued' || (status === 'recording' && jobs.find(isUnderWay)?.status === 'queued')
 
+/** The same without the jobs, as a list has takes. */
+export const hasNotBegun = ({ status, undelivered }: Pick<Recording, 'status' | 'undelivered'>): boolean =>
+  status === 'queued' || (status === 'recording' && undelivered === undefined)
+
 /** Retention leaves the status `completed` or `uploaded`: that something was there once is told by the job that made it. */
 export function soundOf(
   take: Pick<Recording, 'cached' | 'progress' | 'status'>,

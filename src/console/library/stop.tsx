@@ -7,6 +7,7 @@ import { useElapsed } from '../time/when.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { Button, Name } from '../ui/parts.tsx'
 import { useWords } from '../words/words.ts'
+import { hasNotBegun } from './sound.rules.ts'
 
 interface StopProps {
   take: Recording
@@ -15,7 +16,7 @@ interface StopProps {
 }
 
 /** Ends a take that runs, or one that waits, after a question; for who may. */
-export function StopButton({ take, waiting = take.status === 'queued' }: StopProps) {
+export function StopButton({ take, waiting = hasNotBegun(take) }: StopProps) {
   const words = useWords()
   const { me } = useApp()
   const [asking, setAsking] = useState(false)

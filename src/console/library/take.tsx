@@ -6,7 +6,7 @@ import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
 import { useNode, useRead } from '../data/reads.ts'
 import { MeterStrip } from '../meters/strip.tsx'
-import { classes, Loading, Name, Section, Title } from '../ui/parts.tsx'
+import { classes, Loading, Name, Said, Section, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { TakeFacts } from './facts.tsx'
@@ -44,7 +44,7 @@ function Shown({ context }: { context: Context }) {
       </div>
       {take.failureReason && (
         <p class={classes(ui.notice, ui.bad)}>
-          {words.take.failed}: <Name>{take.failureReason}</Name>
+          {words.take.failed}: <Said among={words.activity.takeFaults} code={take.failureReason} />
         </p>
       )}
       {enhancementFailure && (

@@ -1,6 +1,7 @@
 import { Link } from 'wouter-preact'
 import type { UploadPolicy } from '../../wire/uploads.ts'
 import { useApp } from '../app/context.ts'
+import { may } from '../app/may.rules.ts'
 import { useRead, useWrite } from '../data/reads.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Choice, Form } from '../ui/form.tsx'
@@ -27,7 +28,7 @@ export function UploadDialog({ close, recordingIds, sent }: UploadProps) {
   const words = useWords()
   const say = useToast()
   const { me } = useApp()
-  const sees = me.permissions.includes('settings:read')
+  const sees = may(me, 'settings:read')
   const policies = useRead<Policies>(sees ? '/settings/upload-policies' : undefined, ['settings'])
   const write = useWrite<{ data: { recordingId: string }[] }>(({ data }) => {
     sent?.(new Set(data.map(({ recordingId }) => recordingId)))

@@ -31,7 +31,7 @@ export interface Dock {
   stop(): void
 }
 
-/** Nobody listens longer without a sign of life; ms. */
+/** Listening ends by itself after so long; ms. */
 const LONGEST_MS = 30 * 60_000
 
 export function useDock(api: Api): Dock {
@@ -53,7 +53,7 @@ export function useDock(api: Api): Dock {
       if (mine === turn.current) setListening({ buffering: false, enhance, name, over: why })
     }
     const { data: session } = await api
-      .send<{ data: ListenSession }>('POST', `/nodes/${nodeId}/listen`, { enhance })
+      .send<{ data: ListenSession }>('POST', `/nodes/${encodeURIComponent(nodeId)}/listen`, { enhance })
       .catch((e) => {
         void output.close()
         // What was heard before is not heard any more.

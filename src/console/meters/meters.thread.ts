@@ -58,6 +58,7 @@ self.onmessage = ({ data }: MessageEvent<ToThread>) => {
       colors = data.colors
       return
     case 'awake':
+      if (awake === data.awake) return
       awake = data.awake
       return restart()
     case 'tap':

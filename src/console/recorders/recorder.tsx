@@ -38,7 +38,7 @@ function Shown({ node, tab }: { node: Node; tab: Tab }) {
       </div>
       {node.problems?.map(({ code, message }) => (
         <p key={code} class={`${ui.notice} ${ui.bad}`}>
-          <Name>{message}</Name>
+          <Name>{words.recorders.problems[code] ?? message}</Name>
         </p>
       ))}
       <nav aria-label={words.recorders.title}>

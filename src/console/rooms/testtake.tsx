@@ -7,7 +7,7 @@ import { may } from '../app/may.rules.ts'
 import { useRead, useWrite } from '../data/reads.ts'
 import { TakePlayer } from '../library/player.tsx'
 import { TakeState } from '../library/rows.tsx'
-import { classes, Failure, Name } from '../ui/parts.tsx'
+import { classes, Failure, Said } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { captureOf, sharesOf, titlesOf } from './channels.rules.ts'
@@ -88,7 +88,7 @@ function Made({ take }: { take: Recording }) {
   if (take.status === 'failed')
     return (
       <p role="alert" class={classes(ui.notice, ui.bad)}>
-        {words.take.failed}: <Name>{take.failureReason}</Name>
+        {words.take.failed}: <Said among={words.activity.takeFaults} code={take.failureReason ?? ''} />
       </p>
     )
   return isComing(take) ? <p role="status">{words.onboard.takeRuns}</p> : null

@@ -28,7 +28,7 @@ export function More(props: MoreProps) {
   const words = useWords()
   const { model } = props
   const { me } = useApp()
-  const sees = me.permissions.includes('settings:read')
+  const sees = may(me, 'settings:read')
   return (
     <>
       {sees && (

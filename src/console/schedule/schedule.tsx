@@ -95,7 +95,7 @@ function Calendar({ day, show, today, view }: CalendarProps) {
     () => rooms?.filter((room) => (site ?? room.site) === room.site && (roomId ?? room.id) === room.id) ?? [],
     [rooms, roomId, site],
   )
-  const items = useRead<Answer>(`/schedules/calendar?${span}`, ['schedule'])
+  const items = useRead<Answer>(`/schedules/calendar?${span}`, ['schedule', 'node'])
   return (
     <>
       <div class={ui.row}>

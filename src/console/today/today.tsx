@@ -9,6 +9,8 @@ import { AlertRow, isRisk } from '../alerts/row.tsx'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
 import { useRead, useStatus } from '../data/reads.ts'
+import { TakeState } from '../library/rows.tsx'
+import { hasNotBegun } from '../library/sound.rules.ts'
 import { StopButton } from '../library/stop.tsx'
 import { MeterStrip } from '../meters/strip.tsx'
 import { dayOf, lengthOf, secondsBetween } from '../time/format.rules.ts'
@@ -111,11 +113,11 @@ function Running({ take }: { take: Recording }) {
   return (
     <li class={ui.stack}>
       <div class={ui.row}>
-        <Badge state="recording" word={words.status.recording ?? ''} />
+        <TakeState take={take} />
         <Link class={ui.grow} href={`/library/${encodeURIComponent(take.id)}`}>
           <Name>{take.name}</Name>
         </Link>
-        <span class={ui.numbers}>{words.today.elapsed(elapsed)}</span>
+        {!hasNotBegun(take) && <span class={ui.numbers}>{words.today.elapsed(elapsed)}</span>}
         <StopButton take={take} />
       </div>
       {(capture || there >= 1) && (
@@ -236,13 +238,7 @@ function Down({ node }: { node: Node }) {
 
 function CertificateRow({ day }: { day: string }) {
   const words = useWords()
-  const { me } = useApp()
-  const text = words.today.certificate(day)
-  return (
-    <li class={classes(ui.row, ui.warn)}>
-      {may(me, 'settings:read') ? <Link href="/settings/controller">{text}</Link> : text}
-    </li>
-  )
+  return <li class={classes(ui.row, ui.warn)}>{words.today.certificate(day)}</li>
 }
 
 /** What is recorded and where; each a way to its page. */

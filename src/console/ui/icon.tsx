@@ -11,6 +11,7 @@ const PATHS = {
   me: 'M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8Z M4 21c0-4 4-6 8-6s8 2 8 6',
   more: 'M4 6h16 M4 12h16 M4 18h16',
   next: 'm9 5 7 7-7 7',
+  pause: 'M8 5v14 M16 5v14',
   play: 'M7 4v16l13-8Z',
   record: 'M12 19a7 7 0 1 0 0-14 7 7 0 0 0 0 14Z',
   recorder: 'M4 7h16v11H4Z M8 14.5a2 2 0 1 0 0-4 2 2 0 0 0 0 4Z M13 11h4 M13 14h4',

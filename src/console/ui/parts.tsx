@@ -104,6 +104,16 @@ export const Badge = ({ state, word }: { state: string; word: string }) => (
 )
 
 /** A name that somebody chose: isolated, so that its direction changes nothing around it. */
+/** What a code means, in words where there are some; the code itself stands in the title. `among`: by its beginning. */
+export function Said({ among, code }: { among: readonly (readonly [string, string])[]; code: string }) {
+  const [, said = code] = among.find(([start]) => code.startsWith(start)) ?? []
+  return (
+    <span title={code}>
+      <Name>{said}</Name>
+    </span>
+  )
+}
+
 export const Name = ({ children }: { children: string | undefined }) => <bdi>{children}</bdi>
 
 export const Skeleton = () => {

@@ -11,8 +11,6 @@ import css from './wall.module.css'
 
 /** Names and states change seldom; levels come by themselves. */
 const AGAIN_MS = 60_000
-/** One stream carries the levels of so many recorders. */
-const SHOWN = 200
 
 interface DisplayWallProps {
   api: Api
@@ -29,7 +27,9 @@ export function DisplayWall({ api, first, over }: DisplayWallProps) {
   const [error, setError] = useState<Error>()
   const read = async (): Promise<void> => {
     try {
-      setWall((await api.get<{ data: Wall }>('/display')).data)
+      const { data } = await api.get<{ data: Wall }>('/display')
+      if (data.version !== first.version) location.reload()
+      setWall(data)
       setError(undefined)
     } catch (e) {
       if (e instanceof ApiError && e.status === 401) over()
@@ -50,13 +50,13 @@ export function DisplayWall({ api, first, over }: DisplayWallProps) {
           <Clock now={api.now} zone={wall.site.timezone} />
         </div>
         {error && <Failure error={error} />}
-        {wall.nodes.length === 0 && <p>{words.recorders.empty}</p>}
+        {wall.nodes.length === 0 && <p>{words.screen.empty}</p>}
         <ul class={css.wall}>
-          {wall.nodes.slice(0, SHOWN).map((node) => (
+          {wall.nodes.map((node) => (
             <Tile key={node.id} node={node} />
           ))}
         </ul>
-        {wall.nodes.length > SHOWN && <p>{words.screen.more(wall.nodes.length - SHOWN)}</p>}
+        {wall.total > wall.nodes.length && <p>{words.screen.more(wall.total - wall.nodes.length)}</p>}
       </main>
     </MetersContext.Provider>
   )

@@ -69,7 +69,7 @@ export function Player({ begunAt, duration, moments, src, title, waveform }: Pla
           step={1}
           value={Math.floor(at)}
           onInput={(e) => seek(Number(e.currentTarget.value))}
-          onKeyDown={(e) => jump(e, (by) => skip(by), toggle)}
+          onKeyDown={(e) => jump(e, skip, toggle)}
         />
       </Waves>
       <Controls playing={playing} skip={skip} toggle={toggle}>
@@ -105,7 +105,7 @@ function Controls({ children, playing, skip, toggle }: ControlsProps) {
   const words = useWords()
   return (
     <div class={css.controls}>
-      <Button icon={playing ? 'stop' : 'play'} kind="primary" onClick={toggle}>
+      <Button icon={playing ? 'pause' : 'play'} kind="primary" onClick={toggle}>
         {playing ? words.take.pause : words.library.play}
       </Button>
       <Button aria-label={words.take.back} onClick={() => skip(-SKIP)}>

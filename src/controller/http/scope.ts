@@ -3,7 +3,7 @@ import type { Db, Stmt } from '../store/db.ts'
 import type { Pair, UserPrincipal } from './principal.ts'
 import type { Target } from './route.ts'
 
-type Verdict =
+export type Verdict =
   | { allowed: true; via?: { capability: string; roomId: string } }
   | { allowed: false; reason: 'missing_permission' | 'missing_resource_scope' | 'access_policy_denied' }
 

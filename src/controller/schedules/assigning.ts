@@ -6,7 +6,7 @@ import type { FleetApi } from '../fleet/api.ts'
 import { ASSIGNED, placesOf } from '../fleet/rooms/places.rules.ts'
 import type { Audit } from '../http/audit.ts'
 import { systemActor, type UserPrincipal } from '../http/principal.ts'
-import { type Scope, verdict } from '../http/scope.ts'
+import { type Scope, type Verdict, verdict } from '../http/scope.ts'
 import { effectiveInterface, roomsOf } from '../recordings/library/start.rules.ts'
 import type { Db } from '../store/db.ts'
 import type { Stored } from './planning.rules.ts'
@@ -47,7 +47,7 @@ function endOf({ recurrence }: Stored): number {
 /**
  * Nobody may grant access to a room through a schedule without having that access. It is required, other than by a schedule's
  * assignment (which could be extended beyond its end), of whoever adds people or groups, moves the schedule to another room,
- * or lets its assignment run again or longer. Takes move with the schedule, so whoever moves it must be able to read them.
+ * or lets its assignment run again or longer. Takes move with the schedule: see `ofItsTakes`.
  * @throws Fail 403.
  */
 export function authorizeAssignment(
@@ -64,9 +64,23 @@ export function authorizeAssignment(
   const places = placesOf(node, after.roomId === undefined ? undefined : rooms.get(after.roomId))
   const own = { ...principal, rooms: rosters.manual(principal.id) }
   const decisions = ASSIGNED_PERMISSIONS.map((permission) => verdict(own, permission, places))
-  if (moved) decisions.push(scope.decide(own, 'recording:read', { type: 'schedule', id: before.id }))
+  if (moved) decisions.push(...ofItsTakes(scope, own, before, (permission) => verdict(own, permission, places).allowed))
   for (const decision of decisions)
     if (!decision.allowed) throw new Fail(403, decision.reason, 'Forbidden', { outcome: 'denied' })
+}
+
+/** What may be done with a take. */
+const TAKE_PERMISSIONS = ['recording:edit', 'recording:delete', 'recording:playback', 'recording:download'] as const
+
+/** Whoever moves takes must be able to read them, and must not be able to do more with them after it than before. */
+function ofItsTakes(
+  scope: Scope,
+  principal: UserPrincipal,
+  { id }: Stored,
+  mayThere: (permission: Permission) => boolean,
+): Verdict[] {
+  const needed: Permission[] = ['recording:read', ...TAKE_PERMISSIONS.filter(mayThere)]
+  return needed.map((permission) => scope.decide(principal, permission, { type: 'schedule', id }))
 }
 
 interface EndingParts {

@@ -40,7 +40,7 @@ describe('the first run', () => {
     await page.getByText('A recorder and a name are all it takes.').waitFor()
     await accessible(page, 'room')
     await pictured(page, 'welcome room')
-    await page.getByRole('button', { name: 'To Today' }).click()
+    await page.getByRole('button', { name: 'Go to Today' }).click()
     await page.getByRole('heading', { level: 1, name: 'Today' }).waitFor()
     const left = page.getByRole('region', { name: 'To do' }).getByRole('link')
     await left.first().waitFor()

@@ -110,7 +110,7 @@ describe('an open page', () => {
     await page.unroute('**/stream?rendition=raw')
     await page.route('**/stream?rendition=raw', (route) => route.abort())
     await page.getByLabel('raw').check()
-    const fault = page.getByRole('alert').filter({ hasText: 'The sound could not be loaded.' })
+    const fault = page.getByRole('alert').filter({ hasText: 'The audio could not be loaded.' })
     await fault.waitFor()
     await page.getByRole('button', { name: 'Play' }).click()
     await accessible(page, 'a take that could not be loaded')

@@ -80,7 +80,7 @@ describe('the console', () => {
     await page.getByRole('button', { name: 'Stop' }).click()
     const question = page.getByRole('dialog', { name: 'Stop Moot court' })
     await question.getByText(NAME).waitFor()
-    await question.getByText(/^0:\d\d so far are kept/).waitFor()
+    await question.getByText(/^The 0:\d\d recorded so far is kept/).waitFor()
     await accessible(page, 'stop')
     assert.equal(await page.evaluate('document.activeElement.textContent'), 'Cancel')
     await page.keyboard.press('Enter')

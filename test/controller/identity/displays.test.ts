@@ -42,6 +42,7 @@ test('it shows the nodes of its site by name and level, and says when it was use
     ['<b>North</b>'],
   )
   assert.deepEqual(Object.keys(json.data.nodes[0]).sort(), ['alias', 'devices', 'id', 'room', 'status'])
+  assert.deepEqual([json.data.total, typeof json.data.version], [1, 'string'])
   const response = await k.app.request('/api/v1/display/meter-events?detail=levels', { headers })
   const stream = reading(response)
   for (const [agent, nodeId] of [
@@ -216,4 +217,17 @@ test('the links of somebody who is deleted end with their screens', async () => 
   assert.equal((await wall(headers)).status, 401)
   assert.equal((await open(token)).answer.status, 401)
   assert.deepEqual(k.rows('SELECT 1 FROM display_links'), [])
+})
+
+test('a recorder that is not heard from any more is offline on the wall too; beyond 200 it says how many there are', async () => {
+  const { k, make, north, northAgent, open, wall } = await world()
+  const { headers } = await open((await make({ name: 'Foyer', site: 'North' })).token)
+  await northAgent.post(`/nodes/${north}/heartbeat`, { agentVersion: '1', hostname: 'h' })
+  const statusNow = async () => (await wall(headers)).json.data.nodes[0].status
+  assert.equal(await statusNow(), 'online')
+  k.advance('10m')
+  assert.equal(await statusNow(), 'offline')
+  for (let i = 0; i < 200; i++) await k.enroll(`Booth ${i}`)
+  const { nodes, total } = (await wall(headers)).json.data
+  assert.deepEqual([nodes.length, total], [200, 201])
 })

@@ -70,14 +70,14 @@ export const access: Words['access'] = {
   subject: 'Wer',
   everyone: 'alle',
   resourceType: 'Ressourcentyp',
-  types: { site: 'Standort', room: 'Raum', node: 'Rekorder', recording: 'Aufnahme', schedule: 'Termin' },
+  types: { site: 'Standort', room: 'Raum', node: 'Rekorder', recording: 'Aufnahme', schedule: 'Plan' },
   every: {
     '*': 'alles',
     site: 'alle Standorte',
     room: 'alle Räume',
     node: 'alle Rekorder',
     recording: 'alle Aufnahmen',
-    schedule: 'alle Termine',
+    schedule: 'alle Pläne',
   },
   ruleBack: (effect, who, what) =>
     effect === 'deny'

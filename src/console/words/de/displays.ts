@@ -15,5 +15,6 @@ export const displays: Words['displays'] = {
   revoke: 'Widerrufen',
   revokeTitle: (name) => `${name} widerrufen`,
   revokeExplained: 'Die Anzeigen zeigen binnen einer Minute die Anmeldeseite.',
-  spent: 'Der Link dieser Anzeige wurde widerrufen oder ist abgelaufen.',
+  spent:
+    'Der Link dieser Anzeige wurde widerrufen oder ist abgelaufen. Wer die Zugänge verwaltet, kann einen neuen anlegen.',
 }

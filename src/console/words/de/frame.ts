@@ -114,12 +114,11 @@ export const keys: Words['keys'] = {
 }
 
 export const dock: Words['dock'] = {
-  ended: (name) => `Sie hören ${name} nicht mehr: der Rekorder sendet keinen Ton.`,
+  ended: (name) => `Das Mithören bei ${name} ist zu Ende: Der Rekorder sendet keinen Ton mehr.`,
   enhanced: 'Entrauscht, wo verfügbar',
-  failed: (name) => `Sie hören ${name} nicht.`,
+  failed: (name) => `Mithören bei ${name} ist nicht möglich.`,
   level: (db) => `Pegel ${db} dBFS`,
-  limit: (name) =>
-    `Sie hören ${name} nicht mehr: Das Mithören endet nach 30 Minuten von selbst. Hören Sie erneut mit, wenn Sie möchten.`,
+  limit: (name) => `Das Mithören bei ${name} endete nach 30 Minuten. Drücken Sie „Mithören“, um fortzufahren.`,
 }
 
 export const player: Words['player'] = {
@@ -128,6 +127,7 @@ export const player: Words['player'] = {
 }
 
 export const screen: Words['screen'] = {
+  empty: 'Dieser Link zeigt keine Rekorder.',
   more: (n) =>
     `${counted(n, 'weiterer Rekorder fehlt', 'weitere Rekorder fehlen')} hier: Erstellen Sie einen Link für weniger Räume.`,
 }

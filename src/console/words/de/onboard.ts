@@ -10,7 +10,7 @@ export const onboard: Words['onboard'] = {
   hostname: 'Rechnername des Geräts',
   address: 'Adresse dieser Zentrale, wie das Gerät sie erreicht',
   localhost:
-    'Diese Adresse erreicht kein anderes Gerät. Öffnen Sie die Konsole unter dem Namen, den das Gerät benutzen wird.',
+    'Diese Adresse erreicht kein anderes Gerät. Öffnen Sie die Konsole unter dem Namen, den andere Geräte benutzen.',
   add: 'Rekorder anlegen',
   how: 'Wie bekommt das Gerät seine Einstellungen?',
   ways: { type: 'Zeile eintippen', code: 'Code eintippen', stick: 'USB-Stick', prepared: 'Vorbereitetes Gerät' },
@@ -98,6 +98,11 @@ export const edit: Words['edit'] = {
 }
 
 export const recorders: Words['recorders'] = {
+  problems: {
+    no_capture_device: 'Kein Tongerät: Schließen Sie eines an, oder nennen Sie das Aufnahmegerät in der Einrichtung.',
+    no_encoder:
+      'ffmpeg ist nicht installiert: Aufnahmen bleiben erhalten, lassen sich aber nicht kodieren. Installieren Sie es auf dem Gerät.',
+  },
   title: 'Rekorder',
   search: 'Rekorder suchen',
   status: 'Zustand',

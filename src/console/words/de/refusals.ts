@@ -1,7 +1,8 @@
 import type { Words } from '../en.ts'
 
 const reasons: Words['refusals']['reasons'] = {
-  access_policy_lockout: 'Diese Regeln verbieten allen alles, die Zugänge verwalten. Nehmen Sie jemanden davon aus.',
+  access_policy_lockout:
+    'Mit diesen Regeln dürfte niemand, der Zugänge verwaltet, noch etwas. Nehmen Sie jemanden davon aus.',
   active_job_exists: 'Davon wird schon neu aufgenommen. Lassen Sie es weg, oder warten Sie, bis das beendet ist.',
   already_exists: 'Das gibt es mit diesem Namen oder dieser Kennung schon. Nehmen Sie andere.',
   cache_write_failed:
@@ -74,9 +75,11 @@ const reasons: Words['refusals']['reasons'] = {
   recording_not_cached: 'Die Datei dieser Aufnahme ist noch nicht angekommen. Warten Sie, bis sie gespeichert ist.',
   recurrence_never_occurs: 'So findet in zehn Jahren nichts statt. Ändern Sie, wann aufgenommen wird.',
   request_aborted: 'Die Übermittlung brach ab. Versuchen Sie es noch einmal.',
-  retention_policy_exists: 'Eine Aufbewahrung mit dieser Kennung gibt es schon. Nehmen Sie eine andere.',
+  retention_policy_exists: 'Eine Aufbewahrungsregel mit dieser Kennung gibt es schon. Nehmen Sie eine andere.',
   rollback_target_not_found: 'Es gibt keinen früheren Kanalplan. Weisen Sie einen zu.',
   room_exists: 'Einen Raum dieses Namens gibt es an diesem Standort schon. Nehmen Sie einen anderen Namen.',
+  denied_by_rule:
+    'Eine Zugangsregel verbietet es jemandem. Entfernen Sie zuerst die Regel (Zugänge, Regeln): für die Aufnahmen gälte sie sonst nicht mehr.',
   room_in_use: 'Pläne oder Kanäle gehören noch zu diesem Raum. Geben Sie diesen zuerst einen anderen Raum.',
   room_not_found: 'Diesen Raum gibt es nicht mehr. Wählen Sie einen anderen.',
   sample_rate_unsupported: 'Diese Abtastrate hat das Tongerät nicht. Ändern Sie sie in der Einrichtung des Rekorders.',
@@ -100,11 +103,11 @@ const reasons: Words['refusals']['reasons'] = {
   unknown_assignee: 'Eine dieser Personen oder Gruppen gibt es nicht mehr. Wählen Sie neu.',
   unknown_member: 'Einige dieser Mitglieder gibt es nicht mehr. Laden Sie die Gruppe neu.',
   upload_destination_exists: 'Ein Ziel mit dieser Kennung gibt es schon. Nehmen Sie eine andere.',
-  upload_destination_in_use: 'Übertragungen benutzen dieses Ziel. Geben Sie ihnen zuerst ein anderes.',
+  upload_destination_in_use: 'Übertragungsregeln benutzen dieses Ziel. Geben Sie ihnen zuerst ein anderes.',
   upload_destination_secret_required:
     'Die Adresse hat sich geändert. Geben Sie Passwort oder geheimen Schlüssel noch einmal ein.',
-  upload_policy_disabled: 'Diese Übertragung ist aus. Schalten Sie sie zuerst ein.',
-  upload_policy_exists: 'Eine Übertragung mit dieser Kennung gibt es schon. Nehmen Sie eine andere.',
+  upload_policy_disabled: 'Diese Übertragungsregel ist aus. Schalten Sie sie zuerst ein.',
+  upload_policy_exists: 'Eine Übertragungsregel mit dieser Kennung gibt es schon. Nehmen Sie eine andere.',
   upload_queue_item_not_retryable: 'Wiederholen kann man nur eine fehlgeschlagene Übertragung.',
   upload_runner_failed: 'Die Übertragung ist fehlgeschlagen. Das Log der Zentrale sagt, warum.',
   user_exists: 'Eine Person mit dieser E-Mail gibt es schon. Nehmen Sie eine andere, oder ändern Sie jene.',

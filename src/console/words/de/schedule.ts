@@ -91,7 +91,7 @@ export const schedule: Words['schedule'] = {
   started: 'Die Aufnahme ist angefordert.',
   duplicate: 'Duplizieren',
   deleteTitle: (name) => `${name} löschen`,
-  deleteExplained: 'Die Aufnahmen bleiben. Es wird nichts mehr danach aufgenommen.',
+  deleteExplained: 'Die Aufnahmen bleiben. Nach diesem Plan wird nichts mehr aufgenommen.',
   states: { true: 'ein', false: 'aus' },
   turnOn: 'Einschalten',
   turnOff: 'Ausschalten',
@@ -100,7 +100,7 @@ export const schedule: Words['schedule'] = {
   deleteMany: (n) => `${counted(n, 'Plan', 'Pläne')} löschen`,
   deletedMany: (n) => `${counted(n, 'Plan ist', 'Pläne sind')} gelöscht.`,
   deleteManyExplained:
-    'Die Aufnahmen bleiben. Es wird nichts mehr danach aufgenommen; das lässt sich nicht rückgängig machen.',
+    'Die Aufnahmen bleiben. Nach diesen Plänen wird nichts mehr aufgenommen; das lässt sich nicht rückgängig machen.',
   occurrences: 'Nächste Termine',
   noOccurrences: 'Es kommt keiner mehr.',
   exceptions: 'Ausnahmen',

@@ -12,7 +12,7 @@ export const today: Words['today'] = {
   nothingNow: 'Es wird nichts aufgenommen.',
   elapsed: (time) => `bisher ${time}`,
   onePlace: (time) => `${time} Ton gibt es nur auf dem Rekorder`,
-  onePlaceExplained: 'Er wird am Ende der Aufnahme in die Zentrale kopiert, oder Stück für Stück.',
+  onePlaceExplained: 'Er wird am Ende der Aufnahme in die Zentrale kopiert, oder Teil für Teil.',
   notHere: (time) => `${time} davon gibt es nur auf dem Rekorder`,
   more: 'Alles zeigen',
   risk: 'Gefährdet',
@@ -31,10 +31,11 @@ export const today: Words['today'] = {
     recorder_offline: 'Zum Rekorder',
   },
   noAlerts: 'Keine Meldungen.',
-  allReady: 'Jeder Rekorder, der gebraucht wird, ist bereit.',
+  allReady: 'Jeder Rekorder, der in den nächsten 24 Stunden gebraucht wird, ist bereit.',
   failedUploads: (n) => (n === 1 ? '1 Übertragung ist gescheitert' : `${n} Übertragungen sind gescheitert`),
   toUploads: 'Zu den Übertragungen',
-  certificate: (date) => `Das Zertifikat dieses Standorts endet am ${date}`,
+  certificate: (date) =>
+    `Das Zertifikat der Zentrale läuft am ${date} ab. Erneuern Sie es dort: roomtone tls renew, oder so, wie es beschafft wurde.`,
   next: 'Die nächsten 24 Stunden',
   nothingNext: 'Es ist nichts geplant.',
 }

@@ -44,6 +44,19 @@ export const activity = {
     ['upload_timeout', 'It took too long'],
     ['verification_', 'The destination did not allow verification'],
   ] as [string, string][],
+  /** By the beginning of what the controller or the recorder tells; the first that fits. */
+  takeFaults: [
+    ['lease_expired', 'The recorder was cut off. What it still has is sent once it is connected again'],
+    ['stop_request_lease_expired', 'The recorder was cut off while it was asked to stop'],
+    ['insufficient_capture_disk_space', 'The recorder’s disk was too full: free some space there'],
+    ['job_state_not_written', 'The recorder’s disk could not be written: check it'],
+    ['nothing_captured', 'No audio came from the sound device: check its cable, then record again'],
+    ['capture_format_not_supported', 'The sound device does not support this sample format: change it in the setup'],
+    ['agent_restarted_during_recording', 'The recorder restarted before anything was captured'],
+    ['node_retired', 'The recorder was taken out of service'],
+    ['controller_stop_requested', 'It was stopped before it began'],
+    ['agent_error', 'The recorder met an unexpected error: see its log'],
+  ] as [string, string][],
   noUploads: 'No upload matches.',
   created: 'Created',
   take: 'Take',
@@ -58,7 +71,7 @@ export const activity = {
   stopExplained: 'What was recorded so far is kept. What follows is not recorded, and none of them can go on.',
   retryCaptures: (n: number) => `Record ${counted(n, 'take', 'takes')} again`,
   retryExplained: (other: string) =>
-    `What is stored here of these takes is deleted, and what the recorder still holds of them is not accepted any more. There is no way back. “${other}” on the page of a take keeps both.`,
+    `What is stored here of these takes is deleted, and what the recorder still holds of them is not accepted any more. This cannot be undone. “${other}” on the page of a take keeps both.`,
   deletes: (length: string) => `${length} are deleted`,
   parts: 'Parts',
   partsOf: (name: string) => `Parts of ${name}`,

@@ -12,5 +12,5 @@ export const displays = {
   revoke: 'Revoke',
   revokeTitle: (name: string) => `Revoke ${name}`,
   revokeExplained: 'Within a minute its screens show the sign-in page.',
-  spent: 'This display link was revoked or has expired.',
+  spent: 'This display link was revoked or has expired. Ask whoever manages access for a new one.',
 }

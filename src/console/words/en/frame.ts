@@ -114,12 +114,11 @@ export const keys = {
 }
 
 export const dock = {
-  ended: (name: string) => `You no longer hear ${name}: the recorder sends no sound any more.`,
+  ended: (name: string) => `Listening to ${name} has ended: the recorder stopped sending audio.`,
   enhanced: 'Noise suppressed, where available',
-  failed: (name: string) => `You do not hear ${name}.`,
+  failed: (name: string) => `Cannot listen to ${name}.`,
   level: (db: string) => `Level ${db} dBFS`,
-  limit: (name: string) =>
-    `You no longer hear ${name}: listening ends by itself after 30 minutes. Listen again if you want to go on.`,
+  limit: (name: string) => `Listening to ${name} ended after 30 minutes. Press Listen to continue.`,
 }
 
 export const player = {
@@ -128,6 +127,7 @@ export const player = {
 }
 
 export const screen = {
+  empty: 'This link shows no recorders.',
   more: (n: number) =>
     `${counted(n, 'more recorder is', 'more recorders are')} not shown: make a link for fewer rooms.`,
 }

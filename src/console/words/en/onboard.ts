@@ -9,7 +9,7 @@ export const onboard = {
   optional: 'More',
   hostname: 'Host name of the box',
   address: 'Address of this controller, as the box reaches it',
-  localhost: 'No other machine reaches this address. Open the console by the name or address the box will use.',
+  localhost: 'No other machine reaches this address. Open the console by the name or address that other machines use.',
   add: 'Add recorder',
   how: 'How does the box get its settings?',
   ways: { type: 'Type a line', code: 'Type a code', stick: 'USB stick', prepared: 'Prepared box' },
@@ -94,6 +94,10 @@ export const edit = {
 }
 
 export const recorders = {
+  problems: {
+    no_capture_device: 'No sound device: connect one, or name the capture device in the setup.',
+    no_encoder: 'ffmpeg is not installed: takes are kept, but cannot be encoded. Install it on the box.',
+  } as Record<string, string>,
   title: 'Recorders',
   search: 'Search recorders',
   status: 'Status',

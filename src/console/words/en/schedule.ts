@@ -100,7 +100,7 @@ export const schedule = {
   turnedOff: (n: number) => `${counted(n, 'schedule is', 'schedules are')} off.`,
   deleteMany: (n: number) => `Delete ${counted(n, 'schedule', 'schedules')}`,
   deletedMany: (n: number) => `${counted(n, 'schedule is', 'schedules are')} deleted.`,
-  deleteManyExplained: 'Their takes stay. Nothing more is recorded by them; there is no way back.',
+  deleteManyExplained: 'Their takes stay. Nothing more is recorded by these schedules. This cannot be undone.',
   occurrences: 'Next occurrences',
   noOccurrences: 'None to come.',
   exceptions: 'Exceptions',

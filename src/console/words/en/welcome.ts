@@ -9,6 +9,7 @@ export const welcome = {
   roomThere: 'There is a room already. You can add more at any time.',
   skip: 'Later',
   toDo: 'To do',
-  toToday: 'To Today',
-  linkSpent: 'This link was used or has expired. Sign in with your password, or make a new link on the controller.',
+  toToday: 'Go to Today',
+  linkSpent:
+    'This link was used or has expired. Sign in with your password, or run `roomtone user link EMAIL` on the controller for a new link.',
 }

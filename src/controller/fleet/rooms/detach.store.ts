@@ -1,8 +1,17 @@
+import { conflict } from '../../../kernel/fail.ts'
 import { inBatches } from '../../http/batches.ts'
 import type { Db } from '../../store/db.ts'
 
 /** Recordings detached in one statement: each also updates the counts of the library. */
 const BATCH = 100
+
+/** A deletion that was begun. Its row goes with the room or schedule, so that nothing comes back to another of the same id. */
+interface Detachment {
+  detachment: number
+  owner: string
+}
+
+type Row = { recording: string }
 
 /**
  * Deletes a room or schedule that has many recordings. The foreign key would detach all of them in a single long statement;
@@ -11,6 +20,11 @@ const BATCH = 100
 export function detachStore(db: Db) {
   const rooms = ofKind(db, 'room')
   const schedules = ofKind(db, 'schedule')
+  const orphans = db.stmt<{ limit: number }, { detachment: number } & Row>(
+    `SELECT detachment_id AS detachment, recording_id AS recording FROM detached_recordings
+      WHERE detachment_id NOT IN (SELECT id FROM detachments) LIMIT @limit`,
+  )
+  const forget = forgetting(db)
   return {
     fromRoom: rooms.around,
     fromSchedule: schedules.around,
@@ -18,70 +32,97 @@ export function detachStore(db: Db) {
     async recover(): Promise<void> {
       await rooms.recover()
       await schedules.recover()
+      await inBatches(() => db.tx(() => orphans.all({ limit: BATCH }).map(forget.run).length === BATCH))
     },
   }
 }
 export type DetachStore = ReturnType<typeof detachStore>
 
+const forgetting = (db: Db) =>
+  db.stmt<{ detachment: number } & Row>(
+    `DELETE FROM detached_recordings WHERE detachment_id = @detachment AND recording_id = @recording`,
+  )
+
 function ofKind(db: Db, kind: 'room' | 'schedule') {
   const column = `${kind}_id`
-  type Row = { recording: string }
-  const attached = db.stmt<{ id: string; limit: number }, Row>(
-    `SELECT id AS recording FROM recordings WHERE ${column} = @id LIMIT @limit`,
+  const begin = db.stmt<{ owner: string }, { id: number }>(
+    `INSERT INTO detachments (kind, owner_id) VALUES ('${kind}', @owner) RETURNING id`,
   )
-  const detached = db.stmt<{ id: string; limit: number }, Row>(
-    `SELECT recording_id AS recording FROM detached_recordings WHERE kind = '${kind}' AND owner_id = @id LIMIT @limit`,
+  const end = db.stmt<{ detachment: number }>(`DELETE FROM detachments WHERE id = @detachment`)
+  const begun = db.stmt<object, Detachment>(
+    `SELECT id AS detachment, owner_id AS owner FROM detachments WHERE kind = '${kind}'`,
   )
-  const note = db.stmt<{ id: string; recording: string }>(
-    `INSERT INTO detached_recordings (kind, owner_id, recording_id) VALUES ('${kind}', @id, @recording)`,
+  const attached = db.stmt<{ limit: number; owner: string }, Row>(
+    `SELECT id AS recording FROM recordings WHERE ${column} = @owner LIMIT @limit`,
   )
-  const forget = db.stmt<{ id: string; recording: string }>(
-    `DELETE FROM detached_recordings WHERE kind = '${kind}' AND owner_id = @id AND recording_id = @recording`,
+  const detached = db.stmt<{ detachment: number; limit: number }, Row>(
+    `SELECT recording_id AS recording FROM detached_recordings WHERE detachment_id = @detachment LIMIT @limit`,
   )
-  const detach = db.stmt<{ recording: string }>(`UPDATE recordings SET ${column} = NULL WHERE id = @recording`)
-  const restore = db.stmt<{ id: string; recording: string }>(
-    `UPDATE recordings SET ${column} = @id
-      WHERE id = @recording AND ${column} IS NULL AND EXISTS (SELECT 1 FROM ${kind}s WHERE id = @id)`,
+  const note = db.stmt<{ detachment: number } & Row>(
+    `INSERT INTO detached_recordings (detachment_id, recording_id) VALUES (@detachment, @recording)`,
   )
-  const owners = db.stmt<object, { id: string }>(
-    `SELECT DISTINCT owner_id AS id FROM detached_recordings WHERE kind = '${kind}'`,
+  const forget = forgetting(db)
+  const detach = db.stmt<Row>(`UPDATE recordings SET ${column} = NULL WHERE id = @recording`)
+  const restore = db.stmt<Detachment & Row>(
+    `UPDATE recordings SET ${column} = @owner
+      WHERE id = @recording AND ${column} IS NULL AND EXISTS (SELECT 1 FROM detachments WHERE id = @detachment)`,
   )
   /** One batch; returns whether there may be more. */
-  const batch = (from: typeof attached, id: string, move: (row: { id: string; recording: string }) => void): boolean =>
+  const batch = (rows: () => Row[], move: (row: Row) => void): boolean =>
     db.tx(() => {
-      const rows = from.all({ id, limit: BATCH })
-      for (const { recording } of rows) move({ id, recording })
-      return rows.length === BATCH
+      const found = rows()
+      for (const row of found) move(row)
+      return found.length === BATCH
     })
+  const prepare = ({ detachment, owner }: Detachment): Promise<void> =>
+    inBatches(() =>
+      batch(
+        () => attached.all({ limit: BATCH, owner }),
+        ({ recording }) => {
+          note.run({ detachment, recording })
+          detach.run({ recording })
+        },
+      ),
+    )
   /** Gives the recordings back to an owner that is still there; of one that is gone only the notes go. */
-  const settle = (id: string): Promise<void> =>
-    inBatches(() =>
-      batch(detached, id, (row) => {
-        restore.run(row)
-        forget.run(row)
-      }),
+  const settle = async ({ detachment, owner }: Detachment): Promise<void> => {
+    await inBatches(() =>
+      batch(
+        () => detached.all({ detachment, limit: BATCH }),
+        ({ recording }) => {
+          restore.run({ detachment, owner, recording })
+          forget.run({ detachment, recording })
+        },
+      ),
     )
-  const prepare = (id: string): Promise<void> =>
-    inBatches(() =>
-      batch(attached, id, (row) => {
-        note.run(row)
-        detach.run(row)
-      }),
-    )
+    end.run({ detachment })
+  }
+  const denied = db.stmt<{ owner: string }, object>(
+    `SELECT 1 FROM access_policies WHERE effect = 'deny' AND resource_type = '${kind}' AND resource_id = @owner`,
+  )
+  /** A rule that denies it denies its recordings too, and would not hold for them without it. */
+  const mustNotBeDenied = (owner: string): void => {
+    if (denied.get({ owner }))
+      throw conflict('denied_by_rule', `An access rule denies this ${kind} to somebody: remove the rule first`)
+  }
   return {
-    async around<T>(id: string, remove: () => T): Promise<T> {
-      const removed = await prepare(id)
+    /** @throws Fail 409 `denied_by_rule`, and what `remove` throws. */
+    async around<T>(owner: string, remove: () => T): Promise<T> {
+      mustNotBeDenied(owner)
+      const own = { detachment: begin.get({ owner })!.id, owner }
+      const removed = await prepare(own)
+        .then(() => mustNotBeDenied(owner))
         .then(remove)
         .catch(async (e) => {
-          await settle(id)
+          await settle(own)
           throw e
         })
       // It is removed, whatever becomes of the notes: those that stay go at the next start.
-      await settle(id).catch(() => undefined)
+      await settle(own).catch(() => undefined)
       return removed
     },
     async recover(): Promise<void> {
-      for (const { id } of owners.all({})) await settle(id)
+      for (const one of begun.all({})) await settle(one)
     },
   }
 }

@@ -20,6 +20,7 @@ export const PERMISSION_OF: Record<ChangeKind, Permission> = {
 const KIND_OF: Record<string, ChangeKind> = {
   auth: 'user',
   channel: 'node',
+  display_link: 'user',
   group: 'user',
   interface: 'node',
   node: 'node',
@@ -27,6 +28,7 @@ const KIND_OF: Record<string, ChangeKind> = {
   recording_job: 'job',
   room: 'room',
   schedule: 'schedule',
+  session: 'user',
   upload_runner: 'upload',
   user: 'user',
 }

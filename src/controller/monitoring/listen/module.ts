@@ -42,7 +42,7 @@ export function createLive(base: Base, { fleet: { nodes }, settings }: Deps): Mo
       ...nodeActionRoutes(nodes, monitored(api), scope),
       ...meterRoutes({
         ...{ layouts, meters, principals, streams, watchers },
-        nodes: displayNodes(db),
+        nodes: displayNodes(db, config.SVC_NODE_OFFLINE_AFTER_SECONDS),
         site: settings.site,
         visibility: authorization.visibility,
       }),

@@ -1,4 +1,5 @@
-import type { WallNode } from '../../../wire/displays.ts'
+import type { Wall, WallNode } from '../../../wire/displays.ts'
+import { offlineBefore, STATUS } from '../../fleet/nodes/status.rules.ts'
 import type { Visibility } from '../../http/visibility.ts'
 import type { Db } from '../../store/db.ts'
 import { Lister } from '../../store/filter.ts'
@@ -16,13 +17,17 @@ interface ChannelRow {
 const MOST = 200
 
 /** What a screen on a wall shows of nodes: names, states, devices and channels. */
-export function displayNodes(db: Db) {
-  const nodes = new Lister<Row>(db, { columns: `n.id, n.alias, n.room, n.status`, from: 'nodes n' })
+export function displayNodes(db: Db, offlineAfterSeconds: number) {
+  const nodes = new Lister<Row>(db, { columns: `n.id, n.alias, n.room, ${STATUS} AS status`, from: 'nodes n' })
   const channels = db.stmt<{ nodeId: string }, ChannelRow>(
     `SELECT i.id AS interfaceId, i.channel_count AS channelCount, c.idx AS "index", c.alias FROM interfaces i
        LEFT JOIN channels c ON c.interface_id = i.id WHERE i.node_id = @nodeId AND i.absent = 0 ORDER BY i.position, c.idx`,
   )
-  const inService = { sql: `n.status <> 'retired'`, params: {} }
+  /** Those in service; `offlineBefore` is for the status. */
+  const inService = (now: string) => ({
+    params: { offlineBefore: offlineBefore(now, offlineAfterSeconds) },
+    sql: `n.status <> 'retired'`,
+  })
 
   const devicesOf = (nodeId: string, seen: ChannelVisibility): WallNode['devices'] => {
     const rows = Map.groupBy(channels.all({ nodeId }), ({ interfaceId }) => interfaceId)
@@ -32,11 +37,18 @@ export function displayNodes(db: Db) {
     })
   }
   return {
-    list: (visible: Visibility, seen: (nodeId: string) => ChannelVisibility | undefined): WallNode[] =>
-      nodes.rows([...visible.nodes(), inService], 'n.room, n.alias, n.id', MOST, 0).map((node) => ({
-        ...node,
-        devices: devicesOf(node.id, seen(node.id) ?? new Set()),
-      })),
+    page(
+      visible: Visibility,
+      seen: (nodeId: string) => ChannelVisibility | undefined,
+      now: string,
+    ): Pick<Wall, 'nodes' | 'total'> {
+      const conditions = [...visible.nodes(), inService(now)]
+      const { rows, total } = nodes.page(conditions, 'n.room, n.alias, n.id', MOST, 0)
+      return {
+        nodes: rows.map((node) => ({ ...node, devices: devicesOf(node.id, seen(node.id) ?? new Set()) })),
+        total,
+      }
+    },
   }
 }
 export type DisplayNodes = ReturnType<typeof displayNodes>

@@ -1,4 +1,5 @@
 import { found } from '../../../kernel/fail.ts'
+import { version } from '../../../kernel/version.ts'
 import type { Wall } from '../../../wire/displays.ts'
 import { MeterQuery, MeterStream } from '../../../wire/meters.ts'
 import type { Principals } from '../../http/principals.ts'
@@ -84,15 +85,16 @@ const displayRoutes = ({
     ...display,
     action: 'displays.read',
     target: () => ({ type: 'display_link' }),
-    run: ({ principal }) => {
+    run: ({ now, principal }) => {
       const seen = (nodeId: string) => {
         const layout = layouts.of(nodeId)
         return layout && channelVisibility(principal, 'node:read', layout)
       }
       const data: Wall = {
         name: principal.name,
-        nodes: nodes.list(visibility(principal, 'node:read'), seen),
+        ...nodes.page(visibility(principal, 'node:read'), seen, now),
         site: site(),
+        version,
       }
       return { data }
     },

@@ -86,10 +86,21 @@ export function jobStore(db: Db) {
 
   const listing = jobListing(db)
   const bySeqs = db.stmt<{ seqs: string }, JobRow>(
-    `SELECT ${JOB_COLUMNS}, (SELECT name FROM recordings r WHERE r.id = j.recording_id) AS recordingName
-      FROM json_each(@seqs) page CROSS JOIN recording_jobs j ON j.seq = page.value ORDER BY page.key`,
+    `SELECT ${JOB_COLUMNS} FROM json_each(@seqs) page CROSS JOIN recording_jobs j ON j.seq = page.value ORDER BY page.key`,
   )
   const bySeq = (seqs: readonly number[]): Job[] => bySeqs.all({ seqs: JSON.stringify(seqs) }).map(jobOf)
+  const names = new Lister<{ id: string; recordingName: string }>(db, {
+    columns: 'r.id, r.name AS recordingName',
+    from: 'recordings r',
+  })
+  /** With the names of the recordings that the caller may see. */
+  const withNames = (visibility: Visibility, jobs: Job[]): Job[] => {
+    const ids = JSON.stringify(jobs.map(({ recordingId }) => recordingId))
+    const named = { sql: 'r.id IN (SELECT value FROM json_each(@ids))', params: { ids } }
+    const rows = names.rows([named, ...visibility.recordings()], 'r.id', jobs.length, 0)
+    const known = new Map(rows.map(({ id, recordingName }) => [id, { recordingName }]))
+    return jobs.map((job) => ({ ...job, ...known.get(job.recordingId) }))
+  }
   const whole = (ids: readonly string[]): Job[] => rowsOf.all({ ids: JSON.stringify(ids) }).map(jobOf)
 
   return {
@@ -116,7 +127,7 @@ export function jobStore(db: Db) {
         filters.offset ?? 0,
       )
       const summary = summaryOf(counts)
-      return { exact, rows: bySeq(seqs), summary, total: Math.max(summary.total, least) }
+      return { exact, rows: withNames(visibility, bySeq(seqs)), summary, total: Math.max(summary.total, least) }
     },
     /** The named jobs that the caller may see, in the order they were named. */
     chosen(visibility: Visibility, ids: readonly string[]): Job[] {

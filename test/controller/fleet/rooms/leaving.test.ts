@@ -72,9 +72,8 @@ test('recordings come back to their room when it is booked while they are being 
 test('recordings come back to their room at the next start when its deletion was interrupted', async () => {
   const k = await hallWithRecordings(250)
   // What a process leaves that is killed between two batches.
-  k.sql(
-    `INSERT INTO detached_recordings (kind, owner_id, recording_id) SELECT 'room', 'hall', id FROM recordings LIMIT 200`,
-  )
+  k.sql(`INSERT INTO detachments (id, kind, owner_id) VALUES (7, 'room', 'hall')`)
+  k.sql(`INSERT INTO detached_recordings (detachment_id, recording_id) SELECT 7, id FROM recordings LIMIT 200`)
   k.sql(`UPDATE recordings SET room_id = NULL WHERE id IN (SELECT recording_id FROM detached_recordings)`)
   await detachStore(k.db).recover()
   assert.deepEqual(left(k), [{ n: 250, rooms: 250 }, { noted: 0 }])
@@ -89,5 +88,34 @@ test('a deleted room stays deleted when what was noted for its return cannot be 
   k.sql('DROP TRIGGER full')
   await detachStore(k.db).recover()
   assert.deepEqual(left(k), [{ n: 2, rooms: 0 }, { noted: 0 }])
+  await k.close()
+})
+
+test('the next room of the same id gets nothing of the deleted one, made while its notes are cleared', async () => {
+  const k = await hallWithRecordings(250)
+  const deleting = k.as('owner').delete('/rooms/hall')
+  // As soon as it is gone, before the second batch of notes.
+  while (k.rows("SELECT 1 FROM rooms WHERE id = 'hall'").length > 0) await setImmediate()
+  assert.ok(k.rows('SELECT 1 FROM detached_recordings').length > 0, 'its notes are still there')
+  assert.equal((await k.as('owner').post('/rooms', { id: 'hall', name: 'Mine', site: 'South' })).status, 201)
+  assert.equal((await deleting).status, 204)
+  assert.deepEqual(left(k), [{ n: 250, rooms: 0 }, { noted: 0 }])
+  await detachStore(k.db).recover()
+  assert.deepEqual(left(k), [{ n: 250, rooms: 0 }, { noted: 0 }])
+  await k.close()
+})
+
+test('what a rule denies is not deleted: the rule would not hold for its recordings any more', async () => {
+  const k = await hallWithRecordings(2)
+  k.sql("INSERT INTO access_policies VALUES ('p', 1, 'deny', 'everyone', NULL, 'room', 'hall', NULL)")
+  const refused = await k.as('owner').delete('/rooms/hall')
+  assert.deepEqual([refused.status, refused.json.reason], [403, undefined])
+  const boss = k.person('tom', ['technician'], [['site', 'North']])
+  k.sql("UPDATE access_policies SET subject_type = 'user', subject_id = 'nobody'")
+  const answer = await boss.delete('/rooms/hall')
+  assert.deepEqual([answer.status, answer.json.reason], [409, 'denied_by_rule'])
+  assert.deepEqual(left(k), [{ n: 2, rooms: 2 }, { noted: 0 }])
+  k.sql('DELETE FROM access_policies')
+  assert.equal((await boss.delete('/rooms/hall')).status, 204)
   await k.close()
 })

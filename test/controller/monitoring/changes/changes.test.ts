@@ -281,3 +281,16 @@ test('an alert is told of once, whoever opens it: a recorder, a lease that ran o
   await stream.cancel()
   await k.close()
 })
+
+test('who manages access is told of sessions that end and of display links', async () => {
+  const k = kit()
+  const admin = k.as('admin')
+  const stream = await open(k, k.person('boss', ['owner']))
+  await stream.event('hello')
+  const { data } = (await admin.post('/auth/display-links', { name: 'Foyer', site: 'North' })).json
+  assert.equal((await until(stream, 'user', data.id))?.op, 'created')
+  await admin.delete(`/auth/display-links/${data.id}`)
+  assert.equal((await until(stream, 'user', data.id))?.op, 'deleted')
+  await stream.cancel()
+  await k.close()
+})

@@ -130,6 +130,9 @@ test('a job is visible where its recording is', async () => {
   t.recording('r2', { nodeId: 'n2' })
   t.job('a', 'r1')
   t.job('b', 'r2', { nodeId: 'n2', status: 'failed' })
+  const job = k.person('one', ['viewer'], [['recording_job', 'a']])
+  const [only] = (await job.get('/recording-jobs')).json.data
+  assert.deepEqual([only.id, only.recordingName], ['a', undefined], 'a recording that is not theirs has no name')
   const south = await k.person('south', ['viewer'], [['site', 'South']]).get('/recording-jobs')
   assert.deepEqual([ids(south), south.json.summary.total, south.json.summary.failed], [['b'], 1, 1])
   assert.deepEqual(ids(await k.person('own', ['viewer'], [['recording', 'r1']]).get('/recording-jobs')), ['a'])
