@@ -6,6 +6,7 @@ import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { zone } from '../src/kernel/zones.ts'
 import { ACCESS_KEY, SECRET_KEY, s3Server } from '../test/kit/s3.ts'
 import { client, say } from './site.mjs'
 
@@ -34,6 +35,8 @@ const SUBJECTS = [
 ]
 const HOURS = [9, 11, 14]
 const DAYS = [['monday', 'thursday'], ['tuesday', 'friday'], ['wednesday']]
+const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
+const ZONE = 'Europe/Berlin'
 const TAKES = 500
 /** Recorders that nobody hears from: a real site has some. */
 const SILENT = 2
@@ -50,6 +53,9 @@ export async function fillDemo({ api, base, data }) {
   const file = path.join(data, 'demo.json')
   const known = fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : { nodes: {} }
   await refuseRealData(api, new Set(Object.values(known.nodes).map(({ id }) => id)))
+  const { data: settings } = await api.json('GET', '/settings/controller')
+  if (settings.siteName === '')
+    await api.json('PATCH', '/settings/controller', { siteName: 'Roomtone Demo', timezone: ZONE })
   const archive = await s3Server()
   await addUploads(api, archive.endpoint)
   const recorders = []
@@ -161,7 +167,7 @@ async function addPlaces(api, recorders) {
         recurrence: { daysOfWeek: DAYS[(i + n) % DAYS.length], endTime, mode: 'weekly', startTime },
         room: room.name,
         tags: ['demo', subject],
-        timezone: 'Europe/Berlin',
+        timezone: ZONE,
         titleTemplate: '{{schedule.name}} {{date}}',
         uploadPolicyIds: i % 5 === 0 ? ['demo-archive', 'demo-offsite'] : ['demo-archive'],
       })
@@ -191,12 +197,14 @@ async function addTakes(api, recorder, sounds, database, told) {
   const { meta } = await api.json('GET', `/recordings?nodeId=${encodeURIComponent(id)}&limit=1`)
   const dates = workdays(Math.ceil(TAKES / ROOMS.length))
   for (let n = meta.total; n < dates.length; n++) {
-    const { data: take } = await api.json('POST', `/schedules/${room.id}-${n % HOURS.length}/run-now`)
+    const weekday = WEEKDAYS[new Date(dates[n]).getUTCDay()]
+    const slot = HOURS.findIndex((_, k) => DAYS[(i + k) % DAYS.length].includes(weekday))
+    const { data: take } = await api.json('POST', `/schedules/${room.id}-${slot}/run-now`)
     const sound = sounds[(i + n) % sounds.length]
     const job = await claim(agent, id)
     if (!job) throw new Error(`the take of ${room.name} could not be claimed`)
     await deliver(agent, job, sound, n % 9 === 4)
-    const at = new Date(dates[n] + HOURS[n % HOURS.length] * 3_600_000)
+    const at = new Date(zone(ZONE).at(dates[n] / DAY_MS, HOURS[slot] * 60))
     const [subject] = take.name.split(',')
     await api.json('PATCH', `/recordings/${take.id}/metadata`, {
       name: `${subject}, ${room.name} ${at.toISOString().slice(0, 10)}`,
@@ -206,11 +214,11 @@ async function addTakes(api, recorder, sounds, database, told) {
   }
 }
 
-/** Midnights (UTC, Unix ms) of workdays before today, the newest first, each for some takes. */
+/** Midnights (UTC, Unix ms) of workdays before today, the newest first. */
 function workdays(count) {
   const days = []
   for (let at = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS; days.length < count; at -= DAY_MS)
-    if (![0, 6].includes(new Date(at).getUTCDay())) days.push(...[at, at, at].slice(0, count - days.length))
+    if (![0, 6].includes(new Date(at).getUTCDay())) days.push(at)
   return days
 }
 

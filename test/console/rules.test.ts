@@ -12,7 +12,7 @@ import { moved, placeOf, still } from '../../src/console/meters/ballistics.rules
 import { type Heard, listened, spoken } from '../../src/console/onboard/ticks.rules.ts'
 import { roomChanges } from '../../src/console/recorders/channels.rules.ts'
 import { captureOf, sharesOf } from '../../src/console/rooms/channels.rules.ts'
-import { matches, nextIn, nodesByRoom, stateOf } from '../../src/console/rooms/list.rules.ts'
+import { matches, nextIn, nodesByRoom, stateOf, withoutHoles } from '../../src/console/rooms/list.rules.ts'
 import { aheadOf, bytesOf, instantOf, lengthOf, soonOf, timeOf } from '../../src/console/time/format.rules.ts'
 import { hourly } from '../../src/console/time/hour.rules.ts'
 import { instantAt } from '../../src/console/time/wall.rules.ts'
@@ -371,4 +371,13 @@ test('each hour is told, also where the clock was put back before the timer ende
   assert.deepEqual(hours, [6, 7])
   assert.equal(waits[0]?.ms, 3_600_000)
   end()
+})
+
+test('what comes in a room is told as far as nothing is left out of it', () => {
+  const at = (scheduleId: string, day: number) => ({ recordingStartAt: `2026-12-0${day}T09:00:00.000Z`, scheduleId })
+  // Of `a`, daily, three are told; of `b` two, which are all there are.
+  const told = [at('a', 1), at('a', 2), at('b', 2), at('a', 3), at('b', 5)]
+  assert.deepEqual(withoutHoles(told), told.slice(0, 4))
+  assert.deepEqual(withoutHoles([at('b', 2), at('b', 5)]), [at('b', 2), at('b', 5)])
+  assert.deepEqual(withoutHoles([]), [])
 })

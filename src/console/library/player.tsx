@@ -19,12 +19,16 @@ interface TakePlayerProps {
   take: Recording
 }
 
+/** Of a test tone noise suppression leaves nothing. */
+const heardFirst = ({ renditions }: Recording): Rendition =>
+  renditions?.primary?.source === 'test' ? 'raw' : 'primary'
+
 /** Raw and noise suppressed are switched in place: position and loudness stay. */
-export function TakePlayer({ alerts, first = 'primary', take }: TakePlayerProps) {
+export function TakePlayer({ alerts, first, take }: TakePlayerProps) {
   const words = useWords()
   const { me } = useApp()
   const both = take.rawCachePath !== undefined || take.enhancedCachePath !== undefined
-  const [rendition, setRendition] = useState<Rendition>(both ? first : 'primary')
+  const [rendition, setRendition] = useState<Rendition>(both ? (first ?? heardFirst(take)) : 'primary')
   const path = `/recordings/${encodeURIComponent(take.id)}`
   const query = rendition === 'raw' ? '?rendition=raw' : ''
   const moments: Moment[] = momentsOf(take, take.renditions?.[rendition]?.gaps ?? [], alerts.filter(isRisk)).map(

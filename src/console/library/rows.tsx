@@ -86,5 +86,5 @@ export function TakeState({ take }: { take: Recording }) {
   const status = hasNotBegun(take) ? 'queued' : take.status
   const stage = progress && progress.stage !== 'capturing' ? words.stage[progress.stage] : undefined
   const word = stage ? `${stage} ${Math.round(progress?.percent ?? 0)} %` : (words.status[status] ?? status)
-  return <Badge state={status} word={word} />
+  return <Badge state={stage ? 'working' : status} word={word} />
 }

@@ -17,10 +17,19 @@ export function Address({ children, onInput, value }: Given) {
   return (
     <>
       {isLocal(hostOf(value)) && <p class={classes(ui.notice, ui.warn)}>{words.onboard.localhost}</p>}
-      <details class={ui.stack}>
+      <details>
         <summary>{words.onboard.optional}</summary>
-        <Field name="controllerUrl" type="url" label={words.onboard.address} required onInput={onInput} value={value} />
-        {children}
+        <div class={classes(ui.stack, ui.folded)}>
+          <Field
+            name="controllerUrl"
+            type="url"
+            label={words.onboard.address}
+            required
+            onInput={onInput}
+            value={value}
+          />
+          {children}
+        </div>
       </details>
     </>
   )

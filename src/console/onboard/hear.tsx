@@ -36,6 +36,7 @@ function Device({ device, node }: { device: Interface; node: Node }) {
   const words = useWords()
   const [heard, setHeard] = useState<Heard[]>([])
   const [naming, setNaming] = useState(false)
+  const isTest = device.systemRef?.startsWith('test:') === true
   return (
     <div class={ui.stack}>
       <div class={ui.heading}>
@@ -47,13 +48,11 @@ function Device({ device, node }: { device: Interface; node: Node }) {
       <MeterStrip device={device} nodeId={node.id} tell={(levels) => setHeard((before) => listened(before, levels))} />
       <ul class={ui.row}>
         {namedChannels(device, words.meter.channel).map(({ index, label }, i) => {
-          const ticked = heard[i] !== undefined && spoken(heard[i])
+          const ticked = isTest || (heard[i] !== undefined && spoken(heard[i]))
+          const word = isTest ? words.meter.testTone : ticked ? words.onboard.heard : words.onboard.notHeard
           return (
             <li key={index}>
-              <Badge
-                state={ticked ? 'online' : 'queued'}
-                word={`${label}: ${ticked ? words.onboard.heard : words.onboard.notHeard}`}
-              />
+              <Badge state={ticked ? 'online' : 'queued'} word={`${label}: ${word}`} />
             </li>
           )
         })}

@@ -20,7 +20,7 @@ import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { captureOf, sharesOf, titlesOf } from './channels.rules.ts'
 import { DeleteRoom, RoomDialog } from './edit.tsx'
-import { isSilent, locationOf } from './list.rules.ts'
+import { isSilent, locationOf, withoutHoles } from './list.rules.ts'
 import { People } from './people.tsx'
 import { TestTake } from './testtake.tsx'
 
@@ -61,7 +61,7 @@ function Shown({ overview: { nodes, recentRecordings, room, upcoming } }: { over
       <Section title={words.rooms.upcoming}>
         {upcoming.length === 0 && <p class={ui.quiet}>{words.rooms.noUpcoming}</p>}
         <ul class={ui.rows}>
-          {upcoming.map(({ recordingStartAt, scheduleId, scheduleName }) => (
+          {withoutHoles(upcoming).map(({ recordingStartAt, scheduleId, scheduleName }) => (
             <li key={`${scheduleId} ${recordingStartAt}`} class={ui.row}>
               <Link class={ui.grow} href={`/schedules/${encodeURIComponent(scheduleId)}`}>
                 <Name>{scheduleName}</Name>

@@ -5,7 +5,7 @@ import type { CalendarItem } from '../../wire/schedules.ts'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
 import { instantOf } from '../time/format.rules.ts'
-import { classes } from '../ui/parts.tsx'
+import { Button, classes } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { Risks, useTimes } from './cardtext.tsx'
@@ -14,6 +14,8 @@ import { changeOf, DAY_MINUTES, landing, layOut, moved, type Piece, STEP, wallOf
 import { MoveDialog } from './move.tsx'
 
 interface GridProps {
+  /** Shows the day by rooms. */
+  byRooms(): void
   count: number
   first: number
   items: readonly CalendarItem[]
@@ -38,7 +40,7 @@ const MORNING = 7
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour)
 
 /** Days beside each other on a wall clock of 24 rows. Cards are moved by pointer, by keys, or by a dialog. */
-export function Grid({ count, first, items, today }: GridProps) {
+export function Grid({ byRooms, count, first, items, today }: GridProps) {
   const words = useWords()
   const { timeFormat } = useApp()
   const clock = useMemo(() => zone(timeFormat.zone), [timeFormat.zone])
@@ -71,7 +73,12 @@ export function Grid({ count, first, items, today }: GridProps) {
   return (
     <>
       <p class={classes(css.keys, ui.quiet, ui.small)}>{words.schedule.keys}</p>
-      {pieces.some(({ lanes }) => lanes > MAX_LANES) && <p class={ui.notice}>{words.schedule.crowded}</p>}
+      {pieces.some(({ lanes }) => lanes > MAX_LANES) && (
+        <div class={ui.notice}>
+          <span class={ui.grow}>{words.schedule.crowded}</span>
+          <Button onClick={byRooms}>{words.schedule.views.rooms}</Button>
+        </div>
+      )}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys */}
       <section ref={atMorning} class={css.grid} aria-label={words.schedule.title} tabIndex={0}>
         <Hours />

@@ -9,6 +9,7 @@ import { may } from '../app/may.rules.ts'
 import { useRead } from '../data/reads.ts'
 import { BACKENDS } from '../recorders/audio.rules.ts'
 import { Choice, Field, Tick } from '../ui/form.tsx'
+import { classes } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import type { Chosen } from './draft.rules.ts'
@@ -40,27 +41,29 @@ export function More(props: MoreProps) {
         />
       )}
       <Tick name="enabled" label={words.schedule.enabled} defaultChecked={model?.enabled ?? true} />
-      <details class={ui.stack}>
+      <details>
         <summary>{words.schedule.rest}</summary>
-        <Field
-          name="titleTemplate"
-          label={words.schedule.titles}
-          hint={words.schedule.placeholders}
-          defaultValue={model?.titleTemplate ?? '{{schedule.name}} {{date}} {{time}}'}
-          maxLength={500}
-          required
-        />
-        <Field
-          name="folderTemplate"
-          label={words.schedule.folder}
-          defaultValue={model?.folderTemplate ?? '{{schedule.name}}'}
-          maxLength={500}
-          required
-        />
-        <Field name="tags" kind="list" label={words.schedule.tags} defaultValue={model?.tags.join(', ') ?? ''} />
-        {sees && <Policies {...props} />}
-        <Capture {...(model ? { model } : {})} />
-        <Assigned {...props} />
+        <div class={classes(ui.stack, ui.folded)}>
+          <Field
+            name="titleTemplate"
+            label={words.schedule.titles}
+            hint={words.schedule.placeholders}
+            defaultValue={model?.titleTemplate ?? '{{schedule.name}} {{date}} {{time}}'}
+            maxLength={500}
+            required
+          />
+          <Field
+            name="folderTemplate"
+            label={words.schedule.folder}
+            defaultValue={model?.folderTemplate ?? '{{schedule.name}}'}
+            maxLength={500}
+            required
+          />
+          <Field name="tags" kind="list" label={words.schedule.tags} defaultValue={model?.tags.join(', ') ?? ''} />
+          {sees && <Policies {...props} />}
+          <Capture {...(model ? { model } : {})} />
+          <Assigned {...props} />
+        </div>
       </details>
     </>
   )

@@ -57,13 +57,20 @@ export function SchedulePage(_: { id: string }) {
       {view === 'list' ? (
         <List />
       ) : (
-        <Calendar day={day} show={(to) => show({ date: dateOf(to) })} today={today} view={view} />
+        <Calendar
+          byRooms={() => show({ view: 'rooms' })}
+          day={day}
+          show={(to) => show({ date: dateOf(to) })}
+          today={today}
+          view={view}
+        />
       )}
     </>
   )
 }
 
 interface CalendarProps {
+  byRooms(): void
   day: number
   show(day: number): void
   today: number
@@ -75,7 +82,7 @@ interface Answer {
   meta: { truncated: boolean }
 }
 
-function Calendar({ day, show, today, view }: CalendarProps) {
+function Calendar({ byRooms, day, show, today, view }: CalendarProps) {
   const words = useWords()
   const { timeFormat, me } = useApp()
   const week = view === 'week'
@@ -122,7 +129,7 @@ function Calendar({ day, show, today, view }: CalendarProps) {
             {view === 'rooms' ? (
               <RoomRows day={first} items={data} rooms={shown} />
             ) : (
-              <Grid count={count} first={first} items={data} today={today} />
+              <Grid byRooms={byRooms} count={count} first={first} items={data} today={today} />
             )}
           </>
         )}

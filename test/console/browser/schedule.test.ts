@@ -68,7 +68,7 @@ describe('the schedule', () => {
     await page.getByText(/^Tue/).first().waitFor()
     assert.equal((await startsOf('Anatomy')).length, 1)
     await page.getByRole('button', { name: 'Edit' }).click()
-    await page.getByLabel('Every how many').fill('2')
+    await page.getByLabel('Repeat every').fill('2')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText(/Every 2 weeks on Tuesday/).waitFor()
     await page.getByRole('button', { name: 'Skip the next' }).click()

@@ -28,6 +28,7 @@ export const severity: Words['severity'] = { critical: 'kritisch', info: 'Hinwei
 export const meter: Words['meter'] = {
   channel: (n) => `Eingang ${n}`,
   value: (name, db, speech) => `${name}, ${db} dB${speech ? ', Sprache' : ''}`,
+  testTone: 'Testton',
   noData: 'keine Daten',
   clipped: 'übersteuert',
   forget: (channels) => `Übersteuert: ${channels}. Zurücksetzen`,

@@ -27,6 +27,7 @@ export const meter = {
   channel: (n: number) => `Input ${n}`,
   value: (name: string, db: string, speech: boolean) => `${name}, ${db} dB${speech ? ', speech' : ''}`,
   noData: 'no data',
+  testTone: 'test tone',
   clipped: 'clipped',
   forget: (channels: string) => `Clipped: ${channels}. Reset`,
 }
