@@ -1,4 +1,5 @@
 import type { Certificates } from '../http/certificates.ts'
+import { usedIds } from '../http/usedids.store.ts'
 import type { Base, Module } from '../module.ts'
 import type { SealKeys } from '../secrets.ts'
 import type { FleetApi } from './api.ts'
@@ -79,7 +80,7 @@ export function createFleet(base: Base, { certificates, keys }: Deps): Module<Fl
         places,
       }),
       ...pairingRoutes({ ...onboarding, address, introduction, vouches: principals.vouches }),
-      ...roomRoutes({ ids, detach, places, visibility, rooms }),
+      ...roomRoutes({ ids, detach, places, visibility, rooms, usedIds: usedIds(db, 'room') }),
       ...rosterRoutes(rooms, rosters),
       ...templateRoutes(templates, ids, visibility),
       ...assignmentRoutes({ assignments, nodes, visibility, scope }),

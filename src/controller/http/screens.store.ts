@@ -5,6 +5,7 @@ import type { Pair, UserPrincipal } from './principal.ts'
 const SCREEN = `
   SELECT s.id AS sessionId, s.last_seen_at AS lastSeenAt, l.id, l.name, l.site FROM display_screens s
     JOIN display_links l ON l.id = s.link_id
+    JOIN users u ON u.id = l.maker_id AND u.disabled_at IS NULL
   WHERE s.token_hash = @hash AND (l.expires_at IS NULL OR l.expires_at > @now)`
 const SCREEN_BY_ID = SCREEN.replace('s.token_hash = @hash', 's.id = @id')
 

@@ -4,6 +4,7 @@ import { ScheduleInput, SchedulePatch } from '../../wire/schedules.ts'
 import type { Events } from '../events.ts'
 import type { FleetApi } from '../fleet/api.ts'
 import { type AnyRoute, flow, route, type Target } from '../http/route.ts'
+import type { UsedIds } from '../http/usedids.store.ts'
 import { placeOf } from './capture.rules.ts'
 import type { Stored } from './planning.rules.ts'
 import type { AlarmStore } from './runs.store.ts'
@@ -16,6 +17,7 @@ export interface ChangeParts extends DraftParts {
   ids: Ids
   detach: FleetApi['detach']
   rosters: FleetApi['rosters']
+  usedIds: UsedIds
 }
 
 export const manage = { auth: 'user', permission: 'schedule:manage' } as const
@@ -61,7 +63,7 @@ export function scheduleWriter({ alarms, events, rosters, schedules }: ChangePar
 export function changeRoutes(parts: ChangeParts): AnyRoute[] {
   const draft = scheduleDrafts(parts)
   const writer = scheduleWriter(parts)
-  const { ids, schedules } = parts
+  const { ids, schedules, usedIds, visibility } = parts
   return [
     route({
       method: 'POST',
@@ -72,6 +74,7 @@ export function changeRoutes(parts: ChangeParts): AnyRoute[] {
       body: ScheduleInput,
       status: 201,
       run: ({ body, now, principal }) => {
+        usedIds.mustBeNew(visibility(principal, 'schedule:manage'), body.id)
         const made = writer.add(draft.fresh(body, ids.make('sched'), principal, now))
         return { data: shown(made), after: snapshot(made), target: named(made) }
       },

@@ -1,5 +1,6 @@
 import { zoneBook } from '../../kernel/zones.ts'
 import type { FleetApi } from '../fleet/api.ts'
+import { usedIds } from '../http/usedids.store.ts'
 import type { Base, Module } from '../module.ts'
 import type { ClockApi } from '../monitoring/clock/api.ts'
 import type { HealthApi } from '../monitoring/health/api.ts'
@@ -50,7 +51,16 @@ export function createSchedules(base: Base, deps: Deps): Module<SchedulesApi> {
   const parts = {
     ...authorization,
     ...{ alarms, defaultInterfaceId, events, ids, detach: fleet.detach, nodes, plan: recordings.recording.plan },
-    ...{ references: referenceStore(db), risks, rooms, rosters, schedules, settings, take },
+    ...{
+      references: referenceStore(db),
+      risks,
+      rooms,
+      rosters,
+      schedules,
+      settings,
+      take,
+      usedIds: usedIds(db, 'schedule'),
+    },
   }
   return {
     api: { live: schedules.liveAssignments, schedules },

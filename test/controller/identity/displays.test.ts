@@ -231,3 +231,17 @@ test('a recorder that is not heard from any more is offline on the wall too; bey
   const { nodes, total } = (await wall(headers)).json.data
   assert.deepEqual([nodes.length, total], [200, 201])
 })
+
+test('while the account that made it is disabled a link opens nothing, and its screens show nothing', async () => {
+  const { admin, k, open, wall } = await world()
+  const link = { name: 'Foyer', site: 'North' }
+  const { data: made } = (await k.person('eve', ['admin']).post('/auth/display-links', link)).json
+  const { headers } = await open(made.token)
+  assert.equal((await wall(headers)).status, 200)
+  const [eve] = k.rows<{ id: string }>(`SELECT maker_id AS id FROM display_links WHERE id = ?`, made.id)
+  const disable = (disabled: boolean) => admin.patch(`/auth/users/${eve?.id}/status`, { disabled })
+  assert.equal((await disable(true)).status, 200)
+  assert.deepEqual([(await wall(headers)).status, (await open(made.token)).answer.status], [401, 401])
+  assert.equal((await disable(false)).status, 200)
+  assert.equal((await wall(headers)).status, 200)
+})

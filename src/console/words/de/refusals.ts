@@ -78,6 +78,7 @@ const reasons: Words['refusals']['reasons'] = {
   retention_policy_exists: 'Eine Aufbewahrungsregel mit dieser Kennung gibt es schon. Nehmen Sie eine andere.',
   rollback_target_not_found: 'Es gibt keinen früheren Kanalplan. Weisen Sie einen zu.',
   room_exists: 'Einen Raum dieses Namens gibt es an diesem Standort schon. Nehmen Sie einen anderen Namen.',
+  id_used_before: 'Diese Kennung gibt es schon, oder es gab sie. Wählen Sie eine andere.',
   denied_by_rule:
     'Eine Zugangsregel verbietet es jemandem. Entfernen Sie zuerst die Regel (Zugänge, Regeln): für die Aufnahmen gälte sie sonst nicht mehr.',
   room_in_use: 'Pläne oder Kanäle gehören noch zu diesem Raum. Geben Sie diesen zuerst einen anderen Raum.',

@@ -27,6 +27,7 @@ export const refusals = {
     recording_job_not_stoppable: 'One of these recordings has ended or is being stopped: leave it out.',
     recording_not_cached: 'The file of this recording has not arrived yet: wait until it is stored.',
     rollback_target_not_found: 'There is no earlier map to go back to: assign one.',
+    id_used_before: 'This id exists or existed. Choose another.',
     denied_by_rule:
       'An access rule denies it to somebody. Remove the rule first (Access, Rules): it would not hold for the takes without it.',
     room_in_use: 'Schedules record in this room: delete them, or give them another room, first.',

@@ -1,6 +1,7 @@
 import type { Ids } from '../../../kernel/ids.ts'
 import { RoomInput, RoomPatch, RosterUpdate } from '../../../wire/rooms.ts'
 import { type AnyRoute, flow, route } from '../../http/route.ts'
+import type { UsedIds } from '../../http/usedids.store.ts'
 import type { visibilities } from '../../http/visibility.ts'
 import type { DetachStore } from './detach.store.ts'
 import type { Placing } from './placing.ts'
@@ -18,9 +19,10 @@ interface Parts {
   places: Placing
   visibility: ReturnType<typeof visibilities>
   rooms: RoomStore
+  usedIds: UsedIds
 }
 
-export const roomRoutes = ({ ids, detach, places, visibility, rooms }: Parts): AnyRoute[] => [
+export const roomRoutes = ({ ids, detach, places, visibility, rooms, usedIds }: Parts): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/rooms',
@@ -39,6 +41,7 @@ export const roomRoutes = ({ ids, detach, places, visibility, rooms }: Parts): A
     status: 201,
     run: ({ body, principal, now }) => {
       places.into(principal, 'room', body.site)
+      usedIds.mustBeNew(visibility(principal, 'node:manage'), body.id)
       const after = rooms.create(body.id ?? ids.make('room'), body, now)
       return { data: after, after, target: { type: 'room', id: after.id, name: after.name } }
     },

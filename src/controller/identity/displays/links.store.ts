@@ -34,7 +34,8 @@ export function displayStore(db: Db) {
   const addRoom = db.stmt<Params>(`INSERT INTO display_link_rooms (link_id, room_id) VALUES (@id, @roomId)`)
   const remove = db.stmt<{ id: string }>(`DELETE FROM display_links WHERE id = @id`)
   const linkOf = db.stmt<{ hash: string; now: string }, { id: string; name: string }>(
-    `SELECT id, name FROM display_links WHERE token_hash = @hash AND (expires_at IS NULL OR expires_at > @now)`,
+    `SELECT l.id, l.name FROM display_links l JOIN users u ON u.id = l.maker_id AND u.disabled_at IS NULL
+      WHERE l.token_hash = @hash AND (l.expires_at IS NULL OR l.expires_at > @now)`,
   )
   const open = db.stmt<Params>(
     `INSERT INTO display_screens (id, link_id, token_hash, created_at, last_seen_at) VALUES (@id, @linkId, @hash, @now, @now)`,
@@ -62,7 +63,7 @@ export function displayStore(db: Db) {
     },
     remove: (id: string): void => void remove.run({ id }),
     /**
-     * Opens a screen for who holds the token of a link. @returns undefined for one that is unknown, revoked or expired
+     * Opens a screen for who holds the token of a link. @returns undefined for one that is unknown, revoked or expired, or whose maker is disabled
      * @throws Fail 409 `display_link_full` while all its screens are in use
      */
     openScreen(

@@ -119,3 +119,24 @@ test('what a rule denies is not deleted: the rule would not hold for its recordi
   assert.equal((await boss.delete('/rooms/hall')).status, 204)
   await k.close()
 })
+
+test('who sees one site makes no room or schedule of an id that was used elsewhere; the owner may', async () => {
+  const k = kit()
+  const owner = k.as('owner')
+  assert.equal((await owner.post('/rooms', { id: 'hall', name: 'Hall', site: 'North' })).status, 201)
+  const tom = k.person('tom', ['technician'], [['site', 'South']])
+  const mine = { id: 'hall', name: 'Mine', site: 'South' }
+  const [there, gone] = [
+    await tom.post('/rooms', mine),
+    (await owner.delete('/rooms/hall')) && (await tom.post('/rooms', mine)),
+  ]
+  assert.deepEqual([there.json.reason, gone.json.reason], ['id_used_before', 'id_used_before'], 'alike')
+  assert.equal((await owner.get('/rooms/fresh')).status, 404)
+  assert.equal(
+    (await tom.post('/rooms', { ...mine, id: 'fresh' })).status,
+    201,
+    'to have asked for it is not to have made it',
+  )
+  assert.equal((await owner.post('/rooms', { ...mine, name: 'Again' })).status, 201)
+  await k.close()
+})
