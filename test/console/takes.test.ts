@@ -5,6 +5,7 @@ import { hostOf, isLocal } from '../../src/console/data/address.rules.ts'
 import {
   capturedBy,
   hasNotBegun,
+  heardFirst,
   inputsOf,
   soundOf,
   startLike,
@@ -39,6 +40,18 @@ test('a list knows which takes no recorder has begun with', () => {
   assert.ok(hasNotBegun({ status: 'recording' }))
   assert.ok(!hasNotBegun({ status: 'recording', undelivered: { since, storedSeconds: 0, until: since } }))
   assert.ok(!hasNotBegun({ status: 'completed' }))
+})
+
+test('the raw version is heard first where it is wanted, once it is here', () => {
+  const tone = { renditions: { primary: { source: 'test' as const } } }
+  assert.equal(heardFirst(take({ enhancedCachePath: 'a.mp3' }), 'raw'), 'primary', 'it is still on its way')
+  assert.equal(heardFirst(take({ rawCachePath: 'a.raw.mp3' }), 'raw'), 'raw')
+  assert.equal(heardFirst(take({ rawCachePath: 'a.raw.mp3' })), 'primary')
+  assert.equal(
+    heardFirst(take({ ...tone, rawCachePath: 'a.raw.mp3' })),
+    'raw',
+    'noise suppression leaves nothing of a tone',
+  )
 })
 
 test('what a new beginning deletes is what is stored here, in whatever shape', () => {

@@ -9,26 +9,21 @@ import ui from '../ui/ui.module.css'
 import { type Moment, Player } from '../waveform/player.tsx'
 import { useWords } from '../words/words.ts'
 import { momentsOf } from './moments.rules.ts'
-
-type Rendition = 'primary' | 'raw'
+import { heardFirst, type Version } from './sound.rules.ts'
 
 interface TakePlayerProps {
   alerts: readonly HealthEvent[]
   /** What is heard at first, where there are two. */
-  first?: Rendition
+  first?: Version
   take: Recording
 }
-
-/** Of a test tone noise suppression leaves nothing. */
-const heardFirst = ({ renditions }: Recording): Rendition =>
-  renditions?.primary?.source === 'test' ? 'raw' : 'primary'
 
 /** Raw and noise suppressed are switched in place: position and loudness stay. */
 export function TakePlayer({ alerts, first, take }: TakePlayerProps) {
   const words = useWords()
   const { me } = useApp()
   const both = take.rawCachePath !== undefined || take.enhancedCachePath !== undefined
-  const [rendition, setRendition] = useState<Rendition>(both ? (first ?? heardFirst(take)) : 'primary')
+  const [rendition, setRendition] = useState<Version>(heardFirst(take, first))
   const path = `/recordings/${encodeURIComponent(take.id)}`
   const query = rendition === 'raw' ? '?rendition=raw' : ''
   const moments: Moment[] = momentsOf(take, take.renditions?.[rendition]?.gaps ?? [], alerts.filter(isRisk)).map(

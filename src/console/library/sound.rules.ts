@@ -30,6 +30,16 @@ export function soundOf(
   return status === 'failed' || (status === 'completed' && jobs.length > 0) ? 'missing' : 'coming'
 }
 
+/** What of a take is played: the version that is chosen by default, or the one as it was captured. */
+export type Version = 'primary' | 'raw'
+
+/** The raw version arrives after the other: until then there is none to be heard. Of a test tone the other is silence. */
+export function heardFirst({ rawCachePath, renditions }: Recording, wanted?: Version): Version {
+  if (rawCachePath === undefined) return 'primary'
+  const isTone = Object.values(renditions ?? {}).some((one) => one?.source === 'test')
+  return wanted ?? (isTone ? 'raw' : 'primary')
+}
+
 /** Seconds of a take that are stored here: its file, or parts that are not joined yet. */
 export const storedSeconds = ({
   cached,

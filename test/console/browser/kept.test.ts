@@ -93,6 +93,8 @@ describe('an open page', () => {
         async () => (await audio('readyState')) && rendition.test(String(await audio('src'))),
       )
     await page.locator('audio').waitFor({ state: 'attached' })
+    await loaded(/raw$/)
+    await page.getByLabel('noise suppressed').check()
     await loaded(/stream$/)
     await page.getByLabel('Speed').selectOption('1.5')
     await page.getByRole('slider', { name: 'Position' }).press('ArrowRight')
