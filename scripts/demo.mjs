@@ -7,6 +7,7 @@ import * as path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { zone } from '../src/kernel/zones.ts'
+import { WEEKDAYS } from '../src/wire/settings.ts'
 import { ACCESS_KEY, SECRET_KEY, s3Server } from '../test/kit/s3.ts'
 import { client, say } from './site.mjs'
 
@@ -35,7 +36,6 @@ const SUBJECTS = [
 ]
 const HOURS = [9, 11, 14]
 const DAYS = [['monday', 'thursday'], ['tuesday', 'friday'], ['wednesday']]
-const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
 const ZONE = 'Europe/Berlin'
 const TAKES = 500
 /** Recorders that nobody hears from: a real site has some. */

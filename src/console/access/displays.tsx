@@ -2,14 +2,13 @@ import { useState } from 'preact/hooks'
 import type { DisplayLink } from '../../wire/displays.ts'
 import type { Room } from '../../wire/rooms.ts'
 import { useApp } from '../app/context.ts'
-import { hostOf, isLocal } from '../data/address.rules.ts'
 import { useRead, useWrite } from '../data/reads.ts'
-import { usePublicUrl } from '../onboard/address.tsx'
+import { LocalWarning, usePublicUrl } from '../onboard/address.tsx'
 import { instantAt } from '../time/wall.rules.ts'
 import { When } from '../time/when.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Choice, Field, Form } from '../ui/form.tsx'
-import { Button, classes, Loading, Name, Section } from '../ui/parts.tsx'
+import { Button, Loading, Name, Section } from '../ui/parts.tsx'
 import type { Option } from '../ui/picker.tsx'
 import { Copyable } from '../ui/secret.tsx'
 import ui from '../ui/ui.module.css'
@@ -115,7 +114,7 @@ function NewDisplay({ close, rooms }: { close(): void; rooms: Room[] }) {
       ) : (
         <>
           <p>{words.displays.once}</p>
-          {isLocal(hostOf(address)) && <p class={classes(ui.notice, ui.warn)}>{words.onboard.localhost}</p>}
+          <LocalWarning address={address} text={words.onboard.localhost} />
           <Copyable label={words.displays.address} text={`${address}/wall#display=${token}`} />
         </>
       )}

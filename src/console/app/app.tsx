@@ -20,6 +20,9 @@ type Session =
   | { kind: 'in'; ended: boolean; me: Myself }
   | { kind: 'out' }
 
+/** Nobody is in; the page of somebody who is stays, whatever the answer. */
+const outside = (was: Session): Session => (was.kind === 'in' ? was : { kind: 'out' })
+
 /** After a 401. Who opens the wall may be a screen, which is asked next. */
 function leftBy(was: Session): Session {
   if (was.kind === 'in') return { ...was, ended: true }
@@ -44,10 +47,10 @@ export function App() {
       // Strangers at the same address may have used up what may be asked from there: to sign in is still possible.
       if (e.status !== 401) {
         setLinkFault(e)
-        return setSession((was) => (was.kind === 'in' ? was : { kind: 'out' }))
+        return setSession(outside)
       }
       const wall = location.pathname === '/wall' ? await readWall(api) : undefined
-      setSession((was) => (wall ? { kind: 'display', wall } : was.kind === 'in' ? was : { kind: 'out' }))
+      setSession(wall ? { kind: 'display', wall } : outside)
     }
   }
   const expiresAt = session.kind === 'in' ? session.me.expiresAt : undefined

@@ -11,12 +11,17 @@ export const usePublicUrl = (): string => (useApp().me.site.publicUrl ?? locatio
 
 type Given = Pick<ComponentProps<typeof Field>, 'onInput'> & { children?: ComponentChildren; value: string }
 
+/** Said beside an address that other machines are to use and cannot. */
+export function LocalWarning({ address, text }: { address: string; text: string }) {
+  return isLocal(hostOf(address)) ? <p class={classes(ui.notice, ui.warn)}>{text}</p> : null
+}
+
 /** What is rarely another: the address by which the box reaches the controller, and what stands below it. */
 export function Address({ children, onInput, value }: Given) {
   const words = useWords()
   return (
     <>
-      {isLocal(hostOf(value)) && <p class={classes(ui.notice, ui.warn)}>{words.onboard.localhost}</p>}
+      <LocalWarning address={value} text={words.onboard.localhost} />
       <details>
         <summary>{words.onboard.optional}</summary>
         <div class={classes(ui.stack, ui.folded)}>

@@ -8,7 +8,6 @@ const GRAVITY: readonly NodeStatus[] = ['alerting', 'offline', 'degraded', 'reco
 
 const SILENT: ReadonlySet<string> = new Set(['offline', 'provisioning', 'retired'])
 
-/** Whether a recorder sends nothing and takes no orders. */
 /** Of one schedule at most three occurrences are told: beyond the third of any of them there would be holes. */
 export function withoutHoles<T extends { recordingStartAt: string; scheduleId: string }>(told: readonly T[]): T[] {
   const cut = [...Map.groupBy(told, ({ scheduleId }) => scheduleId).values()].filter(({ length }) => length >= 3)
@@ -16,6 +15,7 @@ export function withoutHoles<T extends { recordingStartAt: string; scheduleId: s
   return told.filter(({ recordingStartAt }) => ends[0] === undefined || recordingStartAt <= ends[0])
 }
 
+/** Whether a recorder sends nothing and takes no orders. */
 export const isSilent = ({ status }: Pick<Node, 'status'>): boolean => SILENT.has(status)
 
 /** Recorders by the rooms they stand in or have channels in. */

@@ -1,4 +1,5 @@
 // Times as people read them, always in a named zone. Pure: zone, locale and now are arguments.
+import { DAY_MS } from '../../kernel/zones.ts'
 
 export interface TimeFormat {
   locale: string
@@ -12,8 +13,6 @@ function format({ locale, zone }: TimeFormat, options: Intl.DateTimeFormatOption
   formats.set(key, made)
   return made
 }
-
-const DAY_MS = 86_400_000
 
 /** `Monday 2 March 2026` of one day, `2 – 8 March 2026` of more; `first`: days since 1970. */
 export function daysOf(first: number, count: number, locale: string): string {

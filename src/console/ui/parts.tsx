@@ -103,7 +103,6 @@ export const Badge = ({ state, word }: { state: string; word: string }) => (
   <span class={classes(css.badge, css[TONES[state] ?? 'quiet'])}>{word}</span>
 )
 
-/** A name that somebody chose: isolated, so that its direction changes nothing around it. */
 /** What a code means, in words where there are some; the code itself stands in the title. `among`: by its beginning. */
 export function Said({ among, code }: { among: readonly (readonly [string, string])[]; code: string }) {
   const [, said = code] = among.find(([start]) => code.startsWith(start)) ?? []
@@ -114,6 +113,7 @@ export function Said({ among, code }: { among: readonly (readonly [string, strin
   )
 }
 
+/** A name that somebody chose: isolated, so that its direction changes nothing around it. */
 export const Name = ({ children }: { children: string | undefined }) => <bdi>{children}</bdi>
 
 export const Skeleton = () => {

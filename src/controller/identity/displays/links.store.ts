@@ -63,7 +63,8 @@ export function displayStore(db: Db) {
     },
     remove: (id: string): void => void remove.run({ id }),
     /**
-     * Opens a screen for who holds the token of a link. @returns undefined for one that is unknown, revoked or expired, or whose maker is disabled
+     * Opens a screen for who holds the token of a link.
+     * @returns undefined for one that is unknown, revoked or expired, or whose maker is disabled
      * @throws Fail 409 `display_link_full` while all its screens are in use
      */
     openScreen(
