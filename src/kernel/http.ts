@@ -1,6 +1,7 @@
 // The one HTTP client, on node's own: deadlines, bounded answers, bodies that stream, no redirects.
 import * as http from 'node:http'
 import * as https from 'node:https'
+import type { LookupFunction } from 'node:net'
 import { Readable } from 'node:stream'
 import type { SecureContext } from 'node:tls'
 import { UserError } from './fail.ts'
@@ -12,6 +13,8 @@ export interface Question {
   body?: string | Uint8Array | Readable | undefined
   connectMs?: number
   headers: http.OutgoingHttpHeaders
+  /** Finds the addresses of a name, and may refuse them: connections go to no others. Not asked about an address. */
+  lookup?: LookupFunction
   method: 'GET' | 'HEAD' | 'POST' | 'PUT'
   signal?: AbortSignal | undefined
   /** Longest time in which nothing is sent or received. */
@@ -65,12 +68,12 @@ export async function send<T>(question: Question, take: Take<T>): Promise<T> {
 class ClosedWhileIdle extends NoAnswer {}
 
 function once<T>(question: Question, take: Take<T>): Promise<T> {
-  const { agent = false, body, headers, method, signal, tls, url } = question
+  const { agent = false, body, headers, lookup, method, signal, tls, url } = question
   const { promise, reject, resolve } = Promise.withResolvers<T>()
   const request =
     url.protocol === 'https:'
-      ? https.request(url, { agent, headers, method, ...tls })
-      : http.request(url, { agent, headers, method })
+      ? https.request(url, { agent, headers, lookup, method, ...tls })
+      : http.request(url, { agent, headers, lookup, method })
   const limits = limit(request, question)
   const abort = () => request.destroy(new NoAnswer('request aborted', 'aborted'))
   const settle = () => {

@@ -41,6 +41,7 @@ const DRIVERS: Record<string, string[]> = {
   'src/kernel/settings.ts': ['zod'],
   'src/agent/enhance/deep.onnx.ts': ['onnxruntime-web'],
   'src/controller/identity/auth/oidc.openid.ts': ['openid-client'],
+  'src/controller/notifications/transports/email.nodemailer.ts': ['nodemailer'],
   'src/controller/monitoring/status/metrics.prometheus.ts': ['prom-client'],
   'src/system/tls/authority.x509.ts': ['@peculiar/asn1-schema', '@peculiar/asn1-x509'],
   'src/controller/uploads/drivers.s3.ts': ['@aws-sdk/client-s3', '@aws-sdk/lib-storage'],

@@ -8,6 +8,8 @@ import { misuse } from '../../kernel/fail.ts'
 import { faultWords } from '../../kernel/words.ts'
 
 export interface Trust {
+  /** PEM file of certificate authorities to trust besides those of the runtime and the operating system. */
+  alsoFile?: string | undefined
   /** PEM text of certificate authorities. */
   ca?: string | undefined
   /** PEM file of the only certificate authorities to trust. */
@@ -76,9 +78,11 @@ export const tlsOptions = (trust: Trust, allowInsecure: boolean) => ({
   secureContext: secureContext(trust),
 })
 
-function authorities({ ca, caFile }: Trust): string[] {
-  if (ca === undefined && caFile === undefined)
-    return [...new Set([...tls.getCACertificates('default'), ...tls.getCACertificates('system')])]
+function authorities({ alsoFile, ca, caFile }: Trust): string[] {
+  if (ca === undefined && caFile === undefined) {
+    const also = alsoFile === undefined ? [] : readCertificates(alsoFile)
+    return [...new Set([...tls.getCACertificates('default'), ...tls.getCACertificates('system'), ...also])]
+  }
   const named = caFile === undefined ? [] : readCertificates(caFile)
   return [...named, ...(ca?.match(PEM) ?? [])]
 }

@@ -58,14 +58,14 @@ export interface TransportBase {
 }
 
 /** How a message arrived. `warning`: who did not get it although others did, in a sentence (mail to several people). */
-export interface Delivery {
+export interface Receipt {
   warning?: string
 }
 
 /** A channel, ready to be used any number of times; one message at a time. */
 export interface Transport {
   /** Resolves once the receiver has accepted the message. @throws TransportError */
-  send(message: Message, signal: AbortSignal): Promise<Delivery>
+  send(message: Message, signal: AbortSignal): Promise<Receipt>
 }
 
 /** Why a message was not delivered: what happened and what to do, without secrets, in at most 300 characters. */
@@ -76,7 +76,7 @@ export class TransportError extends Error {
   readonly gone: boolean
 
   constructor(message: string, { final = false, gone = false, cause }: TransportFault = {}) {
-    super(bounded(message, MAX_ERROR_CHARACTERS), { cause })
+    super(bounded(message, MOST_ERROR_CHARACTERS), { cause })
     this.final = final || gone
     this.gone = gone
   }
@@ -88,10 +88,21 @@ interface TransportFault {
   gone?: boolean
 }
 
-const MAX_ERROR_CHARACTERS = 300
+export const MOST_ERROR_CHARACTERS = 300
 
-/** On one line, and cut with an ellipsis where it is longer. */
+/** The first half of a character outside the basic plane, at the end. */
+const HALF = /[\ud800-\udbff]$/
+
+/** On one line, well formed, and cut with an ellipsis where it is longer. */
 export const bounded = (text: string, most: number): string => {
-  const line = text.replace(/[\s\p{Cc}]+/gu, ' ').trim()
-  return line.length <= most ? line : `${line.slice(0, most - 1).trimEnd()}…`
+  const line = text
+    .toWellFormed()
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+  return line.length <= most
+    ? line
+    : `${line
+        .slice(0, most - 1)
+        .replace(HALF, '')
+        .trimEnd()}…`
 }
