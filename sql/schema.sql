@@ -404,6 +404,74 @@ CREATE TABLE nodes (
   updated_at     TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE notification_channels (
+  id              TEXT PRIMARY KEY NOT NULL,
+  name            TEXT NOT NULL,
+  kind            TEXT NOT NULL CHECK (kind IN ('email', 'webhook', 'ntfy')),
+  enabled         INTEGER NOT NULL CHECK (enabled IN (0, 1)),
+  options         TEXT CHECK (options IS NULL OR json_valid(options)),
+  secret          TEXT,
+  for_people      INTEGER NOT NULL DEFAULT 0 CHECK (for_people IN (0, 1)),
+  last_error      TEXT,                       -- of the newest attempt; none once one succeeds
+  last_sent_at    TEXT,
+  failed_event_id TEXT,                       -- the health event that stands while messages cannot be delivered
+  created_at      TEXT NOT NULL,
+  updated_at      TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE notification_fanouts (
+  seq             INTEGER PRIMARY KEY,
+  health_event_id TEXT NOT NULL,
+  kind            TEXT NOT NULL CHECK (kind IN ('event', 'resolved')),
+  severity        TEXT NOT NULL,
+  content         TEXT NOT NULL CHECK (json_valid(content)),
+  after_user      TEXT NOT NULL DEFAULT '',
+  created_at      TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE notification_people (
+  user_id      TEXT PRIMARY KEY NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  enabled      INTEGER NOT NULL CHECK (enabled IN (0, 1)),
+  min_severity TEXT NOT NULL CHECK (min_severity IN ('info', 'warning', 'critical')),
+  since        TEXT NOT NULL                  -- events that began before are not told
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE notification_rules (
+  id                  TEXT PRIMARY KEY NOT NULL,
+  name                TEXT NOT NULL,
+  enabled             INTEGER NOT NULL CHECK (enabled IN (0, 1)),
+  channel_id          TEXT NOT NULL REFERENCES notification_channels (id) ON DELETE RESTRICT,
+  escalate_channel_id TEXT REFERENCES notification_channels (id) ON DELETE RESTRICT,
+  choice              TEXT NOT NULL CHECK (json_valid(choice)), -- everything else, as the API shows it
+  reported_until      TEXT NOT NULL,          -- daily reports due before this were sent, or belong to the time before the rule
+  created_at          TEXT NOT NULL,
+  updated_at          TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE notifications (
+  seq              INTEGER PRIMARY KEY,
+  id               TEXT NOT NULL UNIQUE,      -- the same on every attempt
+  channel_id       TEXT NOT NULL,
+  rule_id          TEXT,                      -- absent for people's own mail and for tests
+  user_id          TEXT REFERENCES users (id) ON DELETE CASCADE,
+  health_event_id  TEXT,
+  kind             TEXT NOT NULL CHECK (kind IN ('event', 'resolved', 'escalation', 'report', 'test')),
+  status           TEXT NOT NULL CHECK (status IN ('queued', 'sending', 'sent', 'failed')),
+  held             INTEGER NOT NULL DEFAULT 0 CHECK (held IN (0, 1)), -- waits for a time, and is dropped when it is no longer needed
+  attempts         INTEGER NOT NULL DEFAULT 0,
+  next_attempt_at  TEXT NOT NULL,
+  tried_since      TEXT,                      -- its first attempt
+  batch            TEXT,                      -- messages that go as one digest share it
+  severity         TEXT CHECK (severity IN ('info', 'warning', 'critical')),
+  topic            TEXT,                      -- type, node and recording: what a rule tells at most once per throttle
+  conversation     TEXT,                      -- id of the message that opened it
+  content          TEXT NOT NULL CHECK (json_valid(content)), -- what it is made of, as it was when it was queued
+  acknowledge_hash TEXT,
+  last_error       TEXT,
+  created_at       TEXT NOT NULL,
+  sent_at          TEXT
+) STRICT;
+
 CREATE TABLE pairing_codes (
   node_id    TEXT PRIMARY KEY NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
   code_hash  TEXT NOT NULL UNIQUE,            -- HMAC-SHA-256 under a secret of this installation: 40 bits are guessed otherwise
@@ -1022,6 +1090,38 @@ CREATE INDEX nodes_alias ON nodes (alias, id);
 CREATE INDEX nodes_room ON nodes (room_id);
 
 CREATE INDEX nodes_site ON nodes (site);
+
+CREATE UNIQUE INDEX notification_channel_for_people ON notification_channels (for_people) WHERE for_people = 1;
+
+CREATE INDEX notification_people_enabled ON notification_people (user_id) WHERE enabled = 1;
+
+CREATE INDEX notification_rules_channel ON notification_rules (channel_id);
+
+CREATE INDEX notification_rules_escalation ON notification_rules (escalate_channel_id) WHERE escalate_channel_id IS NOT NULL;
+
+CREATE UNIQUE INDEX notifications_acknowledge ON notifications (acknowledge_hash) WHERE acknowledge_hash IS NOT NULL;
+
+CREATE INDEX notifications_batch ON notifications (batch) WHERE batch IS NOT NULL;
+
+CREATE INDEX notifications_channel ON notifications (channel_id, seq);
+
+CREATE INDEX notifications_due ON notifications (next_attempt_at) WHERE status IN ('queued', 'sending');
+
+CREATE INDEX notifications_event ON notifications (health_event_id, rule_id, user_id) WHERE health_event_id IS NOT NULL;
+
+CREATE INDEX notifications_held ON notifications (channel_id, held, next_attempt_at) WHERE status IN ('queued', 'sending');
+
+CREATE INDEX notifications_queue ON notifications (channel_id, held, seq) WHERE status IN ('queued', 'sending');
+
+CREATE INDEX notifications_rule ON notifications (rule_id, seq);
+
+CREATE INDEX notifications_sent ON notifications (channel_id, sent_at) WHERE status = 'sent';
+
+CREATE INDEX notifications_status ON notifications (status, seq);
+
+CREATE INDEX notifications_topic ON notifications (topic, rule_id, user_id, seq) WHERE topic IS NOT NULL;
+
+CREATE INDEX notifications_user ON notifications (user_id) WHERE user_id IS NOT NULL;
 
 CREATE UNIQUE INDEX one_active_credential ON node_credentials (node_id) WHERE state = 'active';
 

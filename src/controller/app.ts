@@ -27,6 +27,7 @@ import { createLive } from './monitoring/listen/module.ts'
 import { createOverview } from './monitoring/overview/module.ts'
 import { createStatus } from './monitoring/status/module.ts'
 import { createWatchdog } from './monitoring/watchdog/module.ts'
+import { createNotifications } from './notifications/module.ts'
 import { createLibrary } from './recordings/library/module.ts'
 import { createRecordings } from './recordings/module.ts'
 import { createSchedules } from './schedules/module.ts'
@@ -56,6 +57,7 @@ export function createApp({ certificates, keys, running, ...given }: AppOptions)
   const audit = createAudit(base, { callerLimits: pipeline.callerLimits, clock: clock.api })
   const health = createHealth(base)
   const settings = createSettings(base)
+  const notifications = createNotifications(base, { health: health.api, keys, settings: settings.api })
   const identity = createIdentity(base, { settings: settings.api })
   const fleet = createFleet(base, { certificates, keys })
   const releases = createReleases(base, { running })
@@ -76,7 +78,7 @@ export function createApp({ certificates, keys, running, ...given }: AppOptions)
   const changes = createChanges(base, { live: live.api })
   const modules: Module<unknown>[] = [
     ...[clock, audit, identity, health, settings, fleet, releases, lifecycle, live, recordings, uploads, agentApi],
-    ...[library, schedules, switchers, overview, watchdog, status, changes],
+    ...[library, schedules, switchers, overview, watchdog, status, changes, notifications],
   ]
   const routes: AnyRoute[] = modules.flatMap((module) => module.routes ?? [])
   routes.push(openapiRoute(() => routes, version))

@@ -25,8 +25,15 @@ export interface EventMap {
   /** Retention rules for recorders changed, or anything else the config of a node (without `nodeId`: of all) is made of. */
   'config.changed': { nodeId?: string | undefined }
   'health.opened': { id: string; recordingId?: string | undefined; severity: string; status: string; type: string }
-  /** Acknowledged, suppressed, resolved, or more severe. */
-  'health.changed': { id: string; recordingId?: string | undefined; severity: string; status: string; type: string }
+  /** Acknowledged, suppressed, resolved, or more severe; `was`: before. */
+  'health.changed': {
+    id: string
+    recordingId?: string | undefined
+    severity: string
+    status: string
+    type: string
+    was: { severity: string; status: string }
+  }
   'job.changed': { id?: string | undefined; nodeId: string; recordingId: string; status: JobStatus }
   /** A heartbeat told how far a running job has come. */
   'job.progressed': { id: string }

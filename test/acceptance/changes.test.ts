@@ -75,11 +75,13 @@ test('every change is told to exactly those who may read the thing', async () =>
   assert.deepEqual(wrong, [])
 })
 
+const STATE = { severity: 'warning', status: 'open' }
+
 /** Alerts tell of themselves, everything else by its audit row. */
 function changed({ id, type }: World['things'][number]): void {
   const { events } = w.k
   if (type === 'health_event')
-    events.emit('health.changed', { id, severity: 'warning', status: 'open', type: 'watchdog.node_offline' })
+    events.emit('health.changed', { id, ...STATE, type: 'watchdog.node_offline', was: STATE })
   else events.emit('resource.changed', { action: 'x', id, op: 'updated', outcome: 'succeeded', type })
 }
 

@@ -9,12 +9,13 @@ import {
   type TemplateExpression,
 } from 'typescript/unstable/ast'
 import type { Checker } from 'typescript/unstable/sync'
-import { alert as alertInGerman, ALERTS as german } from '../../src/console/words/de/alerts.ts'
-import { alert as alertInEnglish, ALERTS as english } from '../../src/console/words/en/alerts.ts'
+import { alert as alertInGerman, ALERTS as german } from '../../src/wire/alerts.de.ts'
+import { alert as alertInEnglish, ALERTS as english } from '../../src/wire/alerts.en.ts'
 import { inProject, literalsOf, nodesIn, sourcesOf, textsOf } from '../conventions/compiler.ts'
 
 const TEXTS = new Set([SyntaxKind.StringLiteral, SyntaxKind.NoSubstitutionTemplateLiteral])
-const TYPE = /^(agent\.|controller\.recording\.|schedule\.(capture|no)_|switcher\.|watchdog\.)[a-z._]*[a-z]$/
+const TYPE =
+  /^(agent\.|controller\.(recording\.|notification_)|schedule\.(capture|no)_|switcher\.|watchdog\.)[a-z._]*[a-z]$/
 /** What the agent tells of a take, without the beginning that all of them have. */
 const NEWS = /^[a-z]+(_[a-z]+)+$/
 

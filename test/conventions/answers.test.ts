@@ -36,12 +36,25 @@ test('no answer is guessed at, and none but a file is kept by a browser', async 
   )
 })
 
+const POLICY = 'content-security-policy'
+
 test('what a browser shows by itself has the headers of the console', async () => {
   const all = [...(await answers(k.as('owner').token)), ...(await answers(undefined))]
   const shown = all.filter(({ headers }) => /^text\/(?!event-stream)/.test(headers.get('content-type') ?? ''))
   assert.ok(shown.length >= 2, 'the installer and the metrics')
   for (const { headers, line } of shown)
-    for (const [name, value] of Object.entries(DOCUMENT)) assert.equal(headers.get(name), value, `${line} ${name}`)
+    for (const [name, value] of Object.entries(DOCUMENT))
+      if (name !== POLICY || !line.endsWith(' /a/x')) assert.equal(headers.get(name), value, `${line} ${name}`)
+})
+
+test('the page of a link has no script and loads nothing', async () => {
+  const { headers } = await k.app.request('/a/x')
+  const policy = (headers.get(POLICY) ?? '').split('; ')
+  assert.deepEqual(
+    policy.filter((rule) => !rule.startsWith('style-src')),
+    ["default-src 'none'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"],
+  )
+  assert.match(policy.find((rule) => rule.startsWith('style-src')) ?? '', /^style-src 'sha256-[^ ]+'$/)
 })
 
 test('an address that is none answers the same way', async () => {

@@ -17,6 +17,7 @@ const SEVERAL_LINES = new Set([
   'privateKey',
   'reason',
   's3SecretAccessKey',
+  'secret',
   'smbPassword',
   'snapshot',
   'transcriptSnippets[]',

@@ -51,6 +51,8 @@ const WITHOUT_PERMISSION = [
   'DELETE /auth/sessions (user)',
   'DELETE /auth/sessions/:id (user)',
   'GET /events (user)',
+  'GET /auth/me/notifications (user)',
+  'PATCH /auth/me/notifications (user)',
   'GET /openapi.json (user)',
 ]
 
@@ -67,6 +69,8 @@ test('routes without authentication are these and no others', () => {
     [
       ...promised,
       'GET /install.sh',
+      'GET /a/:token',
+      'POST /a/:token',
       'POST /nodes/pair',
       'POST /auth/sign-in-link',
       'POST /auth/display-session',
@@ -79,9 +83,9 @@ test('an audit base belongs to one record and looks like family.resource.verb', 
   for (const { action } of k.routes) assert.match(action, /^[a-z_]+(\.[a-z_-]+)+$/)
 })
 
-test('only probes and the installer leave no audit row', () => {
+test('only probes, the installer and the page of a link leave no audit row', () => {
   const silent = k.routes.filter((r) => r.audit === 'none').map((r) => r.path)
-  assert.deepEqual(silent.sort(), ['/healthz', '/install.sh', '/readyz'])
+  assert.deepEqual(silent.sort(), ['/a/:token', '/healthz', '/install.sh', '/readyz'])
 })
 
 test('GET and DELETE take no body', () => {
@@ -142,6 +146,24 @@ const OWN_ROUTES: Record<string, string> = {
   'POST /nodes/pair none': 'the box trades it for a bootstrap token',
   'POST /nodes/bootstrap-config user': 'enroll and mint for a setup stick in one go: the file it holds',
   'GET /install.sh none': 'the installer for new boxes, knowing the address of its controller',
+  'GET /settings/notification-channels user': 'who is told, and how',
+  'POST /settings/notification-channels user': 'mail, a webhook or ntfy',
+  'GET /settings/notification-channels/: user': 'who is told, and how',
+  'PATCH /settings/notification-channels/: user': 'who is told, and how',
+  'DELETE /settings/notification-channels/: user': 'who is told, and how',
+  'POST /settings/notification-channels/:/test user': 'a message that says whether a channel works',
+  'GET /settings/notification-rules user': 'who is told of what',
+  'POST /settings/notification-rules user': 'who is told of what',
+  'POST /settings/notification-rules/preview user': 'what a rule would have sent',
+  'GET /settings/notification-rules/: user': 'who is told of what',
+  'PATCH /settings/notification-rules/: user': 'who is told of what',
+  'DELETE /settings/notification-rules/: user': 'who is told of what',
+  'GET /auth/me/notifications user': "people's own mail",
+  'PATCH /auth/me/notifications user': "people's own mail",
+  'GET /notifications user': 'what was sent, and what was not',
+  'POST /notifications/:/retry user': 'once more',
+  'GET /a/: none': 'the page of an acknowledge link, which changes nothing',
+  'POST /a/: none': 'its button',
   'GET /openapi.json user': 'the document of all records',
 }
 

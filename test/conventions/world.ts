@@ -122,6 +122,7 @@ export function seed(k: Kit): void {
   k.sql(`INSERT INTO switcher_inputs VALUES ('n1', 1, 'hall')`)
   maps(k)
   uploads(k)
+  notifications(k)
   k.sql(
     `INSERT INTO recording_profiles SELECT 'plain', 'Plain', codec, bitrate_kbps, vbr, channel_mode, 0, 0, NULL, NULL, NULL,
        created_at, updated_at FROM recording_profiles WHERE id = 'voice-mp3-vbr'`,
@@ -144,6 +145,26 @@ function uploads(k: Kit): void {
        VALUES (?, ?, 'nightly', 'bucket', 's3', 'failed', 5, ?, 'ad-hoc/none.wav', 'sha256:00', 'none.wav', ?, ?)`,
       ...[id, id, AT, AT, AT],
     )
+}
+
+function notifications(k: Kit): void {
+  k.sql(
+    `INSERT INTO notification_channels (id, name, kind, enabled, options, created_at, updated_at)
+     VALUES ('phones', 'Phones', 'ntfy', 0, '{"topic":"rooms","url":"https://ntfy.example"}', ?, ?)`,
+    AT,
+    AT,
+  )
+  k.sql(
+    `INSERT INTO notification_rules (id, name, enabled, channel_id, choice, reported_until, created_at, updated_at)
+     VALUES ('everything', 'Everything', 1, 'phones', '{"includeResolved":true,"minSeverity":"info","throttleSeconds":0,"types":["*"]}', ?, ?, ?)`,
+    ...[AT, AT, AT],
+  )
+  k.sql(
+    `INSERT INTO notifications (id, channel_id, kind, status, next_attempt_at, content, created_at)
+     VALUES ('told', 'phones', 'test', 'failed', ?, '{}', ?)`,
+    AT,
+    AT,
+  )
 }
 
 function node(k: Kit, id: string, site: string, room: string | null): void {

@@ -1,10 +1,10 @@
 // Every text of the console in German.
 
+import { alert } from '../../wire/alerts.de.ts'
 import { actions } from './de/actions.ts'
 import * as activity from './de/activity.ts'
 import * as admin from './de/admin.ts'
 import * as alerting from './de/alerting.ts'
-import { alert } from './de/alerts.ts'
 import * as displays from './de/displays.ts'
 import * as frame from './de/frame.ts'
 import * as library from './de/library.ts'

@@ -1,10 +1,10 @@
 // Every text of the console in English; each other language has the same shape (docs/decisions/0035).
 
+import { alert } from '../../wire/alerts.en.ts'
 import { actions } from './en/actions.ts'
 import * as activity from './en/activity.ts'
 import * as admin from './en/admin.ts'
 import * as alerting from './en/alerting.ts'
-import { alert } from './en/alerts.ts'
 import * as displays from './en/displays.ts'
 import * as frame from './en/frame.ts'
 import * as library from './en/library.ts'

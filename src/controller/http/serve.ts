@@ -51,9 +51,11 @@ const CORS = {
   ],
 }
 
-// `/metrics` and the probes live at the root (docs/contract/api.md: Transport), and so does the URL a technician types.
+// `/metrics` and the probes live at the root (docs/contract/api.md: Transport), and so do the URL a technician types and the
+// links of messages.
 const ROOT_PATHS: ReadonlySet<string> = new Set(['/healthz', '/install.sh', '/metrics', '/readyz'])
-export const mounted = (path: string): string => (ROOT_PATHS.has(path) ? path : API_PREFIX + path)
+export const mounted = (path: string): string =>
+  ROOT_PATHS.has(path) || path.startsWith('/a/') ? path : API_PREFIX + path
 
 function byPath(routes: readonly AnyRoute[]): [string, AnyRoute[]][] {
   const map = new Map<string, AnyRoute[]>()
@@ -370,6 +372,8 @@ function refuse(pipeline: Pipeline, c: Context, r: AnyRoute, e: unknown): Respon
     })
     return json(500, { error: 'Internal server error' })
   }
+  const page = r.refusalPage?.(e)
+  if (page) return withDefaults(page)
   const words = DENIALS[e.status]
   const body = words && r.permission ? denied(words, r.permission, e) : { error: e.message, ...explained(e) }
   return json(e.status, { ...body, ...e.extra.body }, e.extra.headers)

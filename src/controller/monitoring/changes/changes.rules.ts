@@ -35,6 +35,9 @@ const KIND_OF: Record<string, ChangeKind> = {
 
 /** Settings by the path of their family. */
 const FAMILY_OF: Record<string, string> = {
+  notification: 'notifications',
+  notification_channel: 'notification-channels',
+  notification_rule: 'notification-rules',
   channel_map_assignment: 'channel-map-assignments',
   channel_map_assignment_plan: 'channel-map-assignment-plans',
   channel_map_template: 'channel-map-templates',

@@ -45,7 +45,7 @@ export function createChanges(base: Base, { live }: { live: LiveApi }): Module {
   })
   const alerted =
     (op: Announced['op']) =>
-    ({ id, recordingId }: EventMap['health.changed']): void => {
+    ({ id, recordingId }: EventMap['health.opened']): void => {
       announce({ kind: 'health', op, target: { type: 'health_event', id } })
       if (recordingId !== undefined)
         announce({ kind: 'recording', op: 'updated', target: { type: 'recording', id: recordingId } })

@@ -185,7 +185,7 @@ function writer(db: Db, judge: (id: string, now: string) => void, events: Events
       details: JSON.stringify(after.details),
     })
     if (changed && before.recordingId) judge(before.recordingId, now)
-    if (changed) events.emit('health.changed', summaryOf(after))
+    if (changed) events.emit('health.changed', { ...summaryOf(after), was: before })
     return changed
   }
 }
@@ -239,7 +239,7 @@ function watchdogAlarms(db: Db, judge: (id: string, now: string) => void, events
       refresh.run({ id, severity, details: JSON.stringify(details) })
       const changed = severity !== before.severity
       if (changed && recordingId) judge(recordingId, now)
-      if (changed || news) events.emit('health.changed', summaryOf({ ...before, severity }))
+      if (changed || news) events.emit('health.changed', { ...summaryOf({ ...before, severity }), was: before })
     },
     /** Unresolved alarms of the watchdog about one recording, oldest first. */
     alarmsOf: (recordingId: string): HealthEvent[] => ofRecording.all({ id: recordingId }).map(eventOf),

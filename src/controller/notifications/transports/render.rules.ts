@@ -149,7 +149,8 @@ function buttonOf({ href, label }: Shown['links'][number], at: number, tone: str
 
 const ENTITIES: Record<string, string> = { '"': '&quot;', '&': '&amp;', "'": '&#39;', '<': '&lt;', '>': '&gt;' }
 
-const escaped = (text: string): string => text.replace(/["&'<>]/g, (character) => ENTITIES[character] as string)
+/** Text as HTML shows it. */
+export const escaped = (text: string): string => text.replace(/["&'<>]/g, (character) => ENTITIES[character] as string)
 
 /** For a push notification, without its title: at most `mostBytes` of UTF-8, never empty. */
 export function shortText(message: Message, mostBytes: number): string {

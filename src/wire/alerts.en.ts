@@ -82,6 +82,7 @@ export const ALERTS: Record<string, string> = {
   'agent.system.cpu_recovered': 'The processor of the recorder is no longer busy',
   'agent.system.disk_pressure': 'The disk of the recorder is filling up',
   'agent.system.disk_recovered': 'The disk of the recorder has room again',
+  'controller.notification_failed': 'Notifications cannot be delivered',
   'controller.recording.cache_file_failed': 'A take could not be stored',
   'controller.recording.chunk_join_failed': 'The parts of a take could not be joined',
   'controller.recording.chunks_missing': 'Parts of a take are missing',

@@ -82,6 +82,7 @@ export const ALERTS: Record<string, string> = {
   'agent.system.cpu_recovered': 'Der Prozessor des Rekorders ist nicht mehr ausgelastet',
   'agent.system.disk_pressure': 'Der Datenträger des Rekorders wird voll',
   'agent.system.disk_recovered': 'Der Datenträger des Rekorders hat wieder Platz',
+  'controller.notification_failed': 'Benachrichtigungen kommen nicht an',
   'controller.recording.cache_file_failed': 'Eine Aufnahme konnte nicht gespeichert werden',
   'controller.recording.chunk_join_failed': 'Die Teile einer Aufnahme konnten nicht verbunden werden',
   'controller.recording.chunks_missing': 'Von einer Aufnahme fehlen Teile',

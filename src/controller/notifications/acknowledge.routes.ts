@@ -1,0 +1,114 @@
+import { hash } from 'node:crypto'
+import type { Clock } from '../../kernel/clock.ts'
+import { Fail } from '../../kernel/fail.ts'
+import type { HealthEvent } from '../../wire/health.ts'
+import { type Actor, actorOf } from '../http/principal.ts'
+import type { Principals } from '../http/principals.ts'
+import { type AnyRoute, route, stream } from '../http/route.ts'
+import type { Scope } from '../http/scope.ts'
+import type { HealthApi } from '../monitoring/health/api.ts'
+import type { AcknowledgeLinks } from './acknowledge.ts'
+import type { Page, Phrases } from './phrases.ts'
+import { escaped } from './transports/render.rules.ts'
+
+interface Parts {
+  clock: Clock
+  health: HealthApi['health']
+  links: AcknowledgeLinks
+  phrases: Phrases
+  principals: Pick<Principals, 'person'>
+  scope: Scope
+}
+
+/** Whoever presses the button of a message that a rule sent. */
+const RULE: Actor = { id: 'notification_rule', name: 'notification_rule', roles: [], type: 'system' }
+const DONE = 'done'
+
+const GONE = 410
+const gone = (): Fail =>
+  new Fail(GONE, 'acknowledge_link_gone', 'This link was used, or has expired', { outcome: 'denied' })
+
+/**
+ * `/a/<token>`: a page with one button. Opening it changes nothing, for mail scanners open every link
+ * (docs/contract/notifications.md: Acknowledging).
+ */
+export const acknowledgeRoutes = (parts: Parts): AnyRoute[] => [
+  stream({
+    method: 'GET',
+    path: '/a/:token',
+    auth: 'none',
+    permission: null,
+    action: 'notifications.acknowledge_page.read',
+    audit: 'none',
+    target: () => ({ type: 'health_event_collection' }),
+    run: async ({ params: { token } }) => {
+      const { clock, health, links, phrases } = parts
+      if (token === DONE) return { response: page(200, phrases.acknowledged) }
+      const link = links.find(token, clock.now())
+      const event = link && health.find(link.eventId)
+      if (!event) return { response: page(GONE, phrases.linkGone) }
+      if (event.status !== 'open') return { response: page(GONE, phrases.alreadyHandled) }
+      return { response: page(200, phrases.acknowledgeQuestion(event.type), phrases.acknowledge) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/a/:token',
+    auth: 'none',
+    permission: null,
+    perMinute: 30,
+    perMinuteOverall: 600,
+    action: 'notifications.acknowledge',
+    success: ['health.events.acknowledge.succeeded', 'notifications.acknowledge.failed'],
+    target: () => ({ type: 'health_event_collection' }),
+    refusalPage: ({ status }) => (status === GONE ? page(GONE, parts.phrases.linkGone) : undefined),
+    status: 302,
+    run: ({ now, params: { token } }) => {
+      const { health, links } = parts
+      const link = links.find(token, Date.parse(now))
+      const event = link && health.find(link.eventId)
+      if (!link || event?.status !== 'open') throw gone()
+      const actor = actorFor(parts, link.userId, event)
+      links.spend(link.id)
+      const { before, after } = health.move(event.id, 'acknowledge', { by: actor.id, now })
+      return {
+        actor,
+        data: null,
+        before,
+        after,
+        details: { notificationId: link.id, ...(link.ruleId ? { ruleId: link.ruleId } : {}) },
+        headers: { location: `/a/${DONE}` },
+        target: { type: 'health_event', id: event.id, name: event.type },
+      }
+    },
+  }),
+]
+
+/** A person's own link works while they may acknowledge. @throws Fail 410 */
+function actorFor({ principals, scope }: Parts, userId: string | null, event: HealthEvent): Actor {
+  if (userId === null) return RULE
+  const person = principals.person(userId)
+  if (!person || !scope.decide(person, 'health:acknowledge', { type: 'health_event', id: event.id }).allowed)
+    throw gone()
+  return actorOf(person)
+}
+
+const STYLE = `:root{color-scheme:light dark}body{font:1.125rem/1.5 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1.5rem;overflow-wrap:anywhere}button{font:inherit;font-weight:600;padding:.75rem 1.5rem;border:0;border-radius:.5rem;background:#1a5fb4;color:#fff;cursor:pointer}button:focus-visible{outline:3px solid currentColor;outline-offset:2px}`
+
+const POLICY = [
+  "default-src 'none'",
+  `style-src 'sha256-${hash('sha256', STYLE, 'base64')}'`,
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** A page without script: a title, a paragraph and, with `button`, a form of one button that posts to its own address. */
+function page(status: number, { language, paragraph, title }: Page, button?: string): Response {
+  const form = button === undefined ? '' : `<form method="post"><button>${escaped(button)}</button></form>`
+  const html = `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)}</title><style>${STYLE}</style></head><body><main><h1>${escaped(title)}</h1><p>${escaped(paragraph)}</p>${form}</main></body></html>`
+  return new Response(html, {
+    headers: { 'content-security-policy': POLICY, 'content-type': 'text/html; charset=utf-8' },
+    status,
+  })
+}

@@ -1,0 +1,114 @@
+import type { DeliveryKind, DeliveryStatus } from '../../wire/notifications.ts'
+import type { Db, Params } from '../store/db.ts'
+
+/** A message in the queue, as a transport is to send it. */
+export interface Waiting {
+  acknowledgeHash: string | null
+  attempts: number
+  batch: string | null
+  channelId: string
+  content: string
+  conversation: string | null
+  createdAt: string
+  id: string
+  kind: DeliveryKind
+  nextAttemptAt: string
+  ruleId: string | null
+  triedSince: string | null
+  userId: string | null
+}
+
+const COLUMNS = `q.id, q.channel_id AS channelId, q.rule_id AS ruleId, q.user_id AS userId, q.kind, q.attempts, q.batch,
+  q.content, q.conversation, q.created_at AS createdAt, q.next_attempt_at AS nextAttemptAt, q.tried_since AS triedSince,
+  q.acknowledge_hash AS acknowledgeHash`
+/** Messages of one digest. */
+const MOST_IN_DIGEST = 500
+
+/** What the runner asks, and notes of its attempts. Call every write inside a transaction. */
+export function attemptStore(db: Db) {
+  const channels = db.stmt<object, { id: string; releasedAt: string | null }>(
+    `SELECT c.id, (SELECT min(next_attempt_at) FROM notifications q
+        WHERE q.channel_id = c.id AND q.status IN ('queued', 'sending') AND q.held = 1) AS releasedAt
+       FROM notification_channels c WHERE c.enabled = 1
+        AND EXISTS (SELECT 1 FROM notifications q WHERE q.channel_id = c.id AND q.status IN ('queued', 'sending'))`,
+  )
+  const heads = db.stmt<{ channelId: string; now: string }, Waiting>(
+    `SELECT ${COLUMNS} FROM notifications q WHERE q.seq IN (
+       SELECT min(seq) FROM notifications
+        WHERE channel_id = @channelId AND status = 'queued' AND (held = 0 OR next_attempt_at <= @now) GROUP BY user_id)
+      ORDER BY q.seq`,
+  )
+  const sentSince = db.stmt<
+    { channelId: string; since: string; userId: string | null },
+    { digestAt: string | null; messages: number }
+  >(
+    `SELECT count(DISTINCT coalesce(batch, id)) AS messages, max(CASE WHEN batch IS NOT NULL THEN sent_at END) AS digestAt
+       FROM notifications WHERE channel_id = @channelId AND user_id IS @userId AND status = 'sent' AND sent_at > @since`,
+  )
+  const gather = db.stmt<{ batch: string; channelId: string; now: string; userId: string | null }>(
+    `UPDATE notifications SET batch = @batch WHERE seq IN (
+       SELECT seq FROM notifications WHERE channel_id = @channelId AND user_id IS @userId AND status = 'queued'
+         AND batch IS NULL AND kind IN ('event', 'resolved', 'escalation') AND next_attempt_at <= @now
+        ORDER BY seq LIMIT ${MOST_IN_DIGEST})`,
+  )
+  const drop = db.stmt<{ id: string }>(`DELETE FROM notifications WHERE id = @id AND status = 'queued'`)
+  const ofBatch = db.stmt<{ batch: string }, Waiting>(
+    `SELECT ${COLUMNS} FROM notifications q WHERE q.batch = @batch AND q.status = 'queued' ORDER BY q.seq`,
+  )
+  const mark = db.stmt<Params>(
+    `UPDATE notifications SET status = @status, attempts = attempts + @attempted, last_error = @error, next_attempt_at = @nextAt,
+       tried_since = CASE WHEN @attempted = 1 THEN coalesce(tried_since, @now) ELSE tried_since END, held = 0,
+       sent_at = CASE WHEN @status = 'sent' THEN @now END WHERE id = @id AND status = @from`,
+  )
+  return {
+    ...upkeep(db),
+    /** Channels in use with something in their queue, and when the first of what is held back may go. */
+    waiting: () => channels.all({}),
+    /** What comes first for each person of a channel; without people, the first. */
+    heads: (channelId: string, now: string): Waiting[] => heads.all({ channelId, now }),
+    /** Messages that went to a recipient since, and when the last digest did. */
+    sentSince: (channelId: string, userId: string | null, since: string) =>
+      sentSince.get({ channelId, since, userId }) as { digestAt: string | null; messages: number },
+    /** Makes one digest of everything that is due. */
+    gather: (batch: string, { channelId, userId }: Waiting, now: string): void =>
+      void gather.run({ batch, channelId, now, userId }),
+    /** It may not be told any more. */
+    drop: (id: string): void => void drop.run({ id }),
+    ofBatch: (batch: string): Waiting[] => ofBatch.all({ batch }),
+    /** Begins an attempt; false when it is not queued any more. */
+    begin: ({ id, nextAttemptAt }: Waiting, now: string): boolean =>
+      mark.run({ attempted: 1, error: null, from: 'queued', id, nextAt: nextAttemptAt, now, status: 'sending' }) === 1,
+    /** Ends an attempt; false when it was deleted meanwhile. */
+    end: (id: string, status: DeliveryStatus, error: string | null, nextAt: string, now: string): boolean =>
+      mark.run({ attempted: 0, error, from: 'sending', id, nextAt, now, status }) === 1,
+  }
+}
+export type AttemptStore = ReturnType<typeof attemptStore>
+
+/** At the start, and now and then. */
+function upkeep(db: Db) {
+  const interrupted = db.stmt<object>(`UPDATE notifications SET status = 'queued' WHERE status = 'sending'`)
+  const stale = db.stmt<{ before: string }>(
+    `UPDATE notifications SET status = 'failed', last_error = 'not sent within a day: its channel was disabled or deleted'
+      WHERE seq IN (SELECT seq FROM notifications WHERE status = 'queued' AND tried_since IS NULL AND next_attempt_at < @before
+        ORDER BY next_attempt_at LIMIT 500)`,
+  )
+  const orphaned = db.stmt<{ channelId: string }>(
+    `UPDATE notifications SET status = 'failed', last_error = 'its channel was deleted'
+      WHERE channel_id = @channelId AND status IN ('queued', 'sending')`,
+  )
+  const prune = db.stmt<{ before: string }>(
+    `DELETE FROM notifications WHERE seq IN (SELECT seq FROM notifications
+      WHERE status IN ('sent', 'failed') AND created_at < @before ORDER BY seq LIMIT 500)`,
+  )
+  return {
+    /** What was under way when the controller ended is sent again. */
+    resume: (): number => interrupted.run({}),
+    /** A channel is deleted: nothing is left that waits for it. */
+    orphan: (channelId: string): void => void orphaned.run({ channelId }),
+    /** Gives up what could not go because its channel rests. */
+    expire: (before: string): number => stale.run({ before }),
+    /** Forgets old history, a batch at a time. */
+    prune: (before: string): number => prune.run({ before }),
+  }
+}

@@ -1,0 +1,192 @@
+// From what was queued to what a person reads. Pure: the same content gives the same message on every attempt.
+import type { HealthEvent, Severity } from '../../wire/health.ts'
+import type { DeliveryKind } from '../../wire/notifications.ts'
+import type { Phrases } from './phrases.ts'
+import type { Report } from './report.store.ts'
+import type { Subject } from './subjects.store.ts'
+import type { Message } from './transports/transport.ts'
+
+/** What of the controller messages speak of. */
+export interface Sender {
+  /** Where people reach the console; links are left out without it. */
+  address?: string | undefined
+  phrases: Phrases
+  /** Of the times that are told. */
+  timezone: string
+}
+
+interface Part {
+  acknowledgeToken?: string | undefined
+  conversation?: string | undefined
+  createdAt: string
+  id: string
+  kind: DeliveryKind
+}
+
+const HOOK_TYPES = { escalation: 'health.escalated', event: 'health.opened', resolved: 'health.resolved' } as const
+
+/** A message about one event. */
+export function eventMessage(
+  sender: Sender,
+  part: Part & { kind: keyof typeof HOOK_TYPES },
+  subject: Subject,
+): Message {
+  const { phrases } = sender
+  const { event } = subject
+  const url = address(sender, `/alerts?open=${encodeURIComponent(event.id)}`)
+  return {
+    ...head(sender, part),
+    ...(url ? { url } : {}),
+    at: part.createdAt,
+    body: { data: dataOf(subject, url), timestamp: part.createdAt, type: HOOK_TYPES[part.kind] },
+    facts: factsOf(sender, subject),
+    kind: part.kind,
+    paragraphs: [...saidBy(event), ...(part.kind === 'escalation' ? [phrases.escalationHint] : [])],
+    severity: part.kind === 'resolved' ? 'info' : event.severity,
+    title: [titleOf(phrases, part, event), placeOf(subject)].filter(Boolean).join(' — '),
+  }
+}
+
+function titleOf(phrases: Phrases, { createdAt, kind }: Part, { openedAt, severity, type }: HealthEvent): string {
+  const sentence = phrases.alert(type)
+  if (kind === 'resolved') return phrases.over(sentence)
+  if (kind === 'escalation') return phrases.escalated(sentence, minutesBetween(openedAt, createdAt))
+  return `${phrases.severity[severity]}: ${sentence}`
+}
+
+const MINUTE_MS = 60_000
+const minutesBetween = (from: string, to: string): number =>
+  Math.max(1, Math.round((Date.parse(to) - Date.parse(from)) / MINUTE_MS))
+
+/** Room and site, else the recorder. */
+const placeOf = ({ node, room, site }: Subject): string | undefined =>
+  room ? [room.name, site].filter(Boolean).join(', ') : node?.name
+
+/** What the source of the event says, in its own words. */
+const saidBy = ({ details }: HealthEvent): string[] =>
+  ['message', 'fix'].map((field) => details[field]).filter((text): text is string => typeof text === 'string')
+
+function factsOf(sender: Sender, { event, node, recording, room, schedule, site }: Subject): [string, string][] {
+  const { facts, severity } = sender.phrases
+  const ended = event.resolvedAt === null ? undefined : when(sender, event.resolvedAt)
+  const rows: [string, string | undefined][] = [
+    [facts.severity, severity[event.severity]],
+    [facts.room, room?.name],
+    [facts.site, site],
+    [facts.recorder, node?.name],
+    [facts.take, recording?.name],
+    [facts.schedule, schedule?.name],
+    [facts.since, when(sender, event.openedAt)],
+    [facts.ended, ended],
+  ]
+  return rows.filter((row): row is [string, string] => row[1] !== undefined)
+}
+
+const when = ({ phrases, timezone }: Sender, at: string): string =>
+  new Intl.DateTimeFormat(phrases.locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: timezone }).format(
+    Date.parse(at),
+  )
+
+const dataOf = ({ event, node, recording, room, schedule, site }: Subject, url: string | undefined) =>
+  defined({ event, node, recording, room, schedule, site, url })
+
+const defined = (fields: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+
+const address = ({ address }: Sender, path: string): string | undefined => address && address + path
+
+const head = (sender: Sender, { acknowledgeToken, conversation, id }: Part) => {
+  const acknowledgeUrl = acknowledgeToken && address(sender, `/a/${acknowledgeToken}`)
+  return {
+    ...(acknowledgeUrl ? { acknowledgeUrl } : {}),
+    conversation: conversation ?? id,
+    id,
+    opens: conversation === undefined,
+  }
+}
+
+/** Lines of a digest; more are counted. */
+const MOST_LINES = 100
+const WORST: Severity[] = ['critical', 'warning', 'info']
+
+/** What came faster than messages are sent: one list by type and place. */
+export function digestMessage(
+  sender: Sender,
+  part: Part,
+  subjects: readonly (Subject & { kind: DeliveryKind })[],
+): Message {
+  const { phrases } = sender
+  const worst = WORST.find((severity) => subjects.some(({ event }) => event.severity === severity)) ?? 'info'
+  const lines = Map.groupBy(subjects, (subject) =>
+    [titleOf(phrases, { ...part, kind: subject.kind }, subject.event), placeOf(subject)].filter(Boolean).join(' — '),
+  )
+  const shown = [...lines]
+    .slice(0, MOST_LINES)
+    .map(([line, all]) => (all.length > 1 ? `${line} (${all.length}×)` : line))
+  const rest = lines.size - shown.length
+  const url = address(sender, '/alerts')
+  return {
+    ...head(sender, { ...part, acknowledgeToken: undefined }),
+    ...(url ? { url } : {}),
+    at: part.createdAt,
+    body: {
+      data: defined({
+        events: subjects.map((subject) => ({ ...dataOf(subject, undefined), kind: subject.kind })),
+        url,
+      }),
+      timestamp: part.createdAt,
+      type: 'health.digest',
+    },
+    facts: [],
+    kind: 'digest',
+    paragraphs: [phrases.digestHint, [...shown, ...(rest > 0 ? [`+ ${rest}`] : [])].join('\n')],
+    severity: worst,
+    title: phrases.digest(subjects.length),
+  }
+}
+
+/** The day in ten seconds. */
+export function reportMessage(sender: Sender, part: Part, report: Report): Message {
+  const { phrases } = sender
+  const { figures } = report
+  const isWell = figures.due === figures.made && figures.failedTakes === 0
+  const url = address(sender, '/')
+  return {
+    ...head(sender, part),
+    ...(url ? { url } : {}),
+    at: part.createdAt,
+    body: { data: defined({ report, url }), timestamp: part.createdAt, type: 'report.daily' },
+    facts: reportFacts(phrases, report),
+    kind: 'report',
+    paragraphs: [isWell ? phrases.reportAllWell : phrases.reportLost, ...report.lost.map((line) => `- ${line}`)],
+    severity: isWell ? 'info' : 'warning',
+    title: figures.due === 0 && figures.failedTakes === 0 ? phrases.quiet : phrases.reported(figures),
+  }
+}
+
+function reportFacts(phrases: Phrases, { disk, figures, fullDisks }: Report): [string, string][] {
+  const { facts } = phrases
+  const counted: [string, number][] = [
+    [facts.failed, figures.due - figures.made + figures.failedTakes],
+    [facts.loudness, figures.loudness],
+    [facts.uploads, figures.openUploads],
+    [facts.updates, figures.updates],
+  ]
+  return [
+    ...counted.filter(([, count]) => count > 0).map(([label, count]): [string, string] => [label, String(count)]),
+    ...(disk ? [[facts.controllerDisk, phrases.free(disk.freeGb, disk.freePercent)] as [string, string]] : []),
+    ...(fullDisks.length > 0 ? [[phrases.reportDisks, fullDisks.join(', ')] as [string, string]] : []),
+  ]
+}
+
+/** Sent when somebody presses "send a test". */
+export const testMessage = (sender: Sender, part: Part): Message => ({
+  ...head(sender, part),
+  at: part.createdAt,
+  body: { data: {}, timestamp: part.createdAt, type: 'test' },
+  facts: [],
+  kind: 'test',
+  paragraphs: [sender.phrases.testHint],
+  severity: 'info',
+  title: sender.phrases.test,
+})

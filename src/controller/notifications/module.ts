@@ -1,0 +1,124 @@
+import { iso } from '../../kernel/clock.ts'
+import { version } from '../../kernel/version.ts'
+import { zoneBook } from '../../kernel/zones.ts'
+import type { Base, Module } from '../module.ts'
+import type { HealthApi } from '../monitoring/health/api.ts'
+import type { SealKeys } from '../secrets.ts'
+import type { SettingsApi } from '../settings/api.ts'
+import { acknowledgeRoutes } from './acknowledge.routes.ts'
+import { acknowledgeLinks } from './acknowledge.ts'
+import { attemptStore } from './attempts.store.ts'
+import { channelRoutes } from './channels.routes.ts'
+import { channelStore } from './channels.store.ts'
+import { deliveryRoutes } from './deliveries.routes.ts'
+import { Deliveries, NOTIFICATION_RUNNER } from './delivery.runner.ts'
+import { heartbeatRunner } from './heartbeat.runner.ts'
+import { peopleRoutes } from './people.routes.ts'
+import { peopleStore } from './people.store.ts'
+import { PHRASES } from './phrases.ts'
+import { previewStore } from './preview.store.ts'
+import { queueStore } from './queue.store.ts'
+import { reportStore } from './report.store.ts'
+import { reporter } from './reporter.ts'
+import { ruleRoutes } from './rules.routes.ts'
+import { ruleStore } from './rules.store.ts'
+import { type Sending, sending, tester } from './sender.ts'
+import { settlement } from './settlement.ts'
+import { subjectStore } from './subjects.store.ts'
+import { type Telling, telling } from './telling.ts'
+import { transportBase } from './transports/base.ts'
+
+interface Deps {
+  health: HealthApi
+  keys: SealKeys
+  settings: SettingsApi
+}
+
+/** Who is told of what: channels, rules, the queue of messages, and what of it people want by their own mail. */
+export function createNotifications(base: Base, deps: Deps): Module {
+  const { authorization, clock, config, db, events, ids, log, ticker } = base
+  const { principals, scope, visibility } = authorization
+  const { health } = deps.health
+  const stores = storesOf(base, deps)
+  const { attempts, channels, links, people, queue, rules } = stores
+  const sends = sendingOf(base, deps, stores)
+  const tells = telling({
+    ...stores,
+    ...{ forPeople: channels.forPeople, health, ids, principals, scope, subjectOf: subjectStore(db), zones: ZONES },
+  })
+  const deliveries = deliveriesOf(base, deps, { sending: sends, stores, telling: tells })
+  const now = (): string => iso(clock.now())
+  events.on('health.opened', 'within', ({ id }) => tells.opened(id, now()))
+  events.on('health.changed', 'within', (change) => tells.changed(change, now()))
+  for (const type of ['health.opened', 'health.changed'] as const) events.on(type, 'after', () => deliveries.wake())
+  const reschedule = (): void => events.afterCommit(() => deliveries.wake())
+  const phrases = PHRASES[config.SVC_NOTIFICATION_LANGUAGE]
+  const [intervalSeconds, url] = [config.SVC_HEARTBEAT_INTERVAL_SECONDS, config.SVC_HEARTBEAT_URL]
+  return {
+    api: undefined,
+    routes: [
+      ...channelRoutes({ attempts, channels, ids, queue, test: tester({ clock, ids, sending: sends }), visibility }),
+      ...ruleRoutes({ ids, preview: previewStore(db), reschedule, rules, visibility }),
+      ...peopleRoutes({ forPeople: channels.forPeople, people }),
+      ...deliveryRoutes({ queue, reschedule, scope, visibility }),
+      ...acknowledgeRoutes({ clock, health, links, phrases, principals, scope }),
+    ],
+    runners: [deliveries.runner(), heartbeatRunner({ db, intervalSeconds, log, passes: () => ticker.status(), url })],
+    start: () => deliveries.start(),
+    stop: () => deliveries.stop(),
+  }
+}
+
+const ZONES = zoneBook()
+
+const storesOf = ({ db }: Base, { keys }: Deps) => ({
+  attempts: attemptStore(db),
+  channels: channelStore(db, keys.settings),
+  links: acknowledgeLinks(db, keys.node),
+  people: peopleStore(db),
+  queue: queueStore(db),
+  rules: ruleStore(db),
+})
+type Stores = ReturnType<typeof storesOf>
+
+function sendingOf({ clock, config }: Base, { settings }: Deps, { channels, links }: Stores): Sending {
+  const address = config.SVC_PUBLIC_URL?.replace(/\/+$/, '')
+  const phrases = PHRASES[config.SVC_NOTIFICATION_LANGUAGE]
+  return sending({
+    base: transportBase(config, clock),
+    channels,
+    links,
+    sender: () => ({ address, phrases, timezone: settings.site().timezone }),
+  })
+}
+
+interface Working {
+  sending: Sending
+  stores: Stores
+  telling: Telling
+}
+
+function deliveriesOf(base: Base, { health: { health } }: Deps, { sending, stores, telling }: Working): Deliveries {
+  const { audit, authorization, clock, config, db, ids, log, ticker } = base
+  const { attempts, queue, rules } = stores
+  const { principals, scope } = authorization
+  const [report, takes] = [reportStore(db, version), config.SVC_RECORDING_CACHE_DIR]
+  return new Deliveries({
+    addressOf(userId, eventId) {
+      const person = principals.person(userId)
+      const target = { type: 'health_event', id: eventId }
+      return person && scope.decide(person, 'health:read', target).allowed ? person.email : undefined
+    },
+    attempts,
+    clock,
+    db,
+    enabled: config.SVC_NOTIFICATIONS_ENABLED,
+    ids,
+    log,
+    reporter: reporter({ db, ids, queue, report, rules, takes, zones: ZONES }),
+    reschedule: () => ticker.reschedule(NOTIFICATION_RUNNER),
+    sending,
+    settlement: settlement({ attempts, audit, clock, db, health }),
+    telling,
+  })
+}

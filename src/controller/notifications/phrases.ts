@@ -1,0 +1,176 @@
+// What messages say, in each language; what each kind of alert says is in src/wire/alerts.<language>.ts.
+import { alert as alertDe } from '../../wire/alerts.de.ts'
+import { alert as alertEn } from '../../wire/alerts.en.ts'
+import type { Severity } from '../../wire/health.ts'
+
+export const LANGUAGES = ['en', 'de'] as const
+export type Language = (typeof LANGUAGES)[number]
+
+/** What a page of one link says. */
+export interface Page {
+  language: Language
+  paragraph: string
+  title: string
+}
+
+/** A day in numbers, as the report tells it. */
+export interface Figures {
+  due: number
+  failedTakes: number
+  loudness: number
+  made: number
+  openUploads: number
+  updates: number
+}
+
+export interface Phrases {
+  acknowledge: string
+  acknowledged: Page
+  acknowledgeQuestion: (type: string) => Page
+  alert: (type: string) => string
+  alreadyHandled: Page
+  digest: (count: number) => string
+  digestHint: string
+  escalated: (sentence: string, minutes: number) => string
+  escalationHint: string
+  facts: Record<
+    | 'controllerDisk'
+    | 'ended'
+    | 'failed'
+    | 'loudness'
+    | 'recorder'
+    | 'room'
+    | 'schedule'
+    | 'severity'
+    | 'since'
+    | 'site'
+    | 'take'
+    | 'updates'
+    | 'uploads',
+    string
+  >
+  free: (gigabytes: number, percent: number) => string
+  linkGone: Page
+  locale: string
+  over: (sentence: string) => string
+  quiet: string
+  reportAllWell: string
+  reportDisks: string
+  reportLost: string
+  reported: ({ due, made }: Figures) => string
+  severity: Record<Severity, string>
+  test: string
+  testHint: string
+}
+
+const en: Phrases = {
+  acknowledge: 'I am taking care of it',
+  acknowledged: {
+    language: 'en',
+    paragraph: 'Everybody else sees that it is being taken care of. You can close this page.',
+    title: 'Acknowledged',
+  },
+  acknowledgeQuestion: (type) => ({
+    language: 'en',
+    paragraph: 'Press the button to tell everybody else that you are taking care of it.',
+    title: alertEn(type),
+  }),
+  alert: alertEn,
+  alreadyHandled: {
+    language: 'en',
+    paragraph: 'It is over, or somebody is taking care of it. There is nothing to do here.',
+    title: 'Already taken care of',
+  },
+  digest: (count) => `${count} more messages in one`,
+  digestHint: 'So much happened at once that the rest comes as one list, by kind and place.',
+  escalated: (sentence, minutes) => `Nobody has reacted for ${minutes} min: ${sentence}`,
+  escalationHint: 'You get this because nobody has acknowledged it.',
+  facts: {
+    controllerDisk: 'Disk of the controller',
+    ended: 'Over since',
+    failed: 'Not recorded whole',
+    loudness: 'Too quiet or too loud',
+    recorder: 'Recorder',
+    room: 'Room',
+    schedule: 'Schedule',
+    severity: 'Severity',
+    since: 'Since',
+    site: 'Site',
+    take: 'Recording',
+    updates: 'Recorders with an update waiting',
+    uploads: 'Uploads not finished',
+  },
+  free: (gigabytes, percent) => `${gigabytes} GB free (${percent} %)`,
+  linkGone: {
+    language: 'en',
+    paragraph: 'It was used, or has expired. Open the console to see how things are.',
+    title: 'This link is no longer good',
+  },
+  locale: 'en-GB',
+  over: (sentence) => `Over: ${sentence}`,
+  quiet: 'Nothing was scheduled',
+  reportAllWell: 'Nothing needs you.',
+  reportDisks: 'Disks of recorders filling up',
+  reportLost: 'Look at these first: something that was scheduled was not recorded whole.',
+  reported: ({ due, made }) => `${made} of ${due} recorded`,
+  severity: { critical: 'Critical', info: 'Information', warning: 'Warning' },
+  test: 'Test message',
+  testHint: 'This channel works: messages of your rules arrive here.',
+}
+
+const de: Phrases = {
+  acknowledge: 'Ich kümmere mich darum',
+  acknowledged: {
+    language: 'de',
+    paragraph: 'Alle anderen sehen nun, dass sich jemand kümmert. Die Seite kann geschlossen werden.',
+    title: 'Bestätigt',
+  },
+  acknowledgeQuestion: (type) => ({
+    language: 'de',
+    paragraph: 'Mit dem Knopf erfahren alle anderen, dass Sie sich darum kümmern.',
+    title: alertDe(type),
+  }),
+  alert: alertDe,
+  alreadyHandled: {
+    language: 'de',
+    paragraph: 'Es ist vorbei, oder jemand kümmert sich. Hier ist nichts zu tun.',
+    title: 'Schon erledigt',
+  },
+  digest: (count) => `${count} weitere Meldungen in einer`,
+  digestHint: 'Es geschah so viel auf einmal, dass der Rest als eine Liste kommt, nach Art und Ort.',
+  escalated: (sentence, minutes) => `Seit ${minutes} min hat niemand reagiert: ${sentence}`,
+  escalationHint: 'Sie erhalten dies, weil es niemand bestätigt hat.',
+  facts: {
+    controllerDisk: 'Platte der Zentrale',
+    ended: 'Vorbei seit',
+    failed: 'Nicht ganz aufgenommen',
+    loudness: 'Zu leise oder zu laut',
+    recorder: 'Rekorder',
+    room: 'Raum',
+    schedule: 'Plan',
+    severity: 'Schwere',
+    since: 'Seit',
+    site: 'Standort',
+    take: 'Aufnahme',
+    updates: 'Rekorder mit wartender Aktualisierung',
+    uploads: 'Nicht beendete Uploads',
+  },
+  free: (gigabytes, percent) => `${gigabytes} GB frei (${percent} %)`,
+  linkGone: {
+    language: 'de',
+    paragraph: 'Er wurde benutzt oder ist abgelaufen. Die Konsole zeigt, wie es steht.',
+    title: 'Dieser Link gilt nicht mehr',
+  },
+  locale: 'de-DE',
+  over: (sentence) => `Vorbei: ${sentence}`,
+  quiet: 'Nichts war geplant',
+  reportAllWell: 'Nichts ist zu tun.',
+  reportDisks: 'Volle Platten von Rekordern',
+  reportLost: 'Zuerst ansehen: Geplantes wurde nicht ganz aufgenommen.',
+  reported: ({ due, made }) => `${made} von ${due} aufgenommen`,
+  severity: { critical: 'Kritisch', info: 'Hinweis', warning: 'Warnung' },
+  test: 'Testnachricht',
+  testHint: 'Dieser Kanal funktioniert: Meldungen Ihrer Regeln kommen hier an.',
+}
+
+export const PHRASES: Record<Language, Phrases> = { de, en }

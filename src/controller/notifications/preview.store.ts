@@ -1,0 +1,80 @@
+import { iso } from '../../kernel/clock.ts'
+import { DAY_MS } from '../../kernel/zones.ts'
+import { SEVERITIES, type Severity } from '../../wire/health.ts'
+import type { RulePreview, RulePreviewRequest } from '../../wire/notifications.ts'
+import type { Visibility } from '../http/visibility.ts'
+import { firstSeq } from '../monitoring/health/lifecycle.rules.ts'
+import type { Db } from '../store/db.ts'
+import { type Condition, Lister } from '../store/filter.ts'
+import { concerns, isAtLeast } from './rules.rules.ts'
+
+const DAYS = 30
+/** Newest events that are examined: a few milliseconds. */
+const EXAMINED = 3000
+
+interface Past {
+  nodeId: string | null
+  openedAt: string
+  recordingId: string | null
+  roomId: string | null
+  severity: Severity
+  site: string | null
+  type: string
+}
+
+/** What a rule would have told of the past. */
+export function previewStore(db: Db) {
+  const past = new Lister<Past>(db, {
+    columns: `h.type, h.severity, h.opened_at AS openedAt, h.node_id AS nodeId, h.recording_id AS recordingId,
+      coalesce(r.room_id, s.room_id, n.room_id) AS roomId, coalesce(m.site, n.site) AS site`,
+    from: `health_events h LEFT JOIN recordings r ON r.id = h.recording_id LEFT JOIN schedules s ON s.id = h.schedule_id
+      LEFT JOIN nodes n ON n.id = coalesce(h.node_id, r.node_id, s.node_id)
+      LEFT JOIN rooms m ON m.id = coalesce(r.room_id, s.room_id, n.room_id)`,
+  })
+  return {
+    /** Of the events the caller may read. */
+    of(rule: RulePreviewRequest, visible: Visibility, now: string): RulePreview {
+      const since: Condition = {
+        params: { since: firstSeq(iso(Date.parse(now) - DAYS * DAY_MS)) },
+        sql: 'h.seq >= @since',
+      }
+      const rows = past.rows([since, ...visible.healthEvents()], 'h.seq DESC', EXAMINED, 0)
+      const told = rows.filter((event) => isMeant(rule, event)).reverse()
+      return {
+        days: DAYS,
+        events: told.length,
+        ...(rows.length === EXAMINED ? { isLowerBound: true } : {}),
+        messages: throttled(told, (rule.throttleSeconds ?? 0) * 1000),
+      }
+    },
+  }
+}
+export type PreviewStore = ReturnType<typeof previewStore>
+
+function isMeant({ minSeverity, types = ['*'], ...rule }: RulePreviewRequest, event: Past): boolean {
+  const places = [
+    { id: event.nodeId, type: 'node' },
+    { id: event.roomId, type: 'room' },
+    { id: event.site, type: 'site' },
+  ].filter((place): place is { id: string; type: string } => place.id !== null)
+  const lists = { nodeIds: rule.nodeIds ?? undefined, roomIds: rule.roomIds ?? undefined }
+  return (
+    SEVERITIES.includes(event.severity) &&
+    isAtLeast(event.severity, minSeverity) &&
+    concerns({ ...lists, siteNames: rule.siteNames ?? undefined, types }, event.type, places)
+  )
+}
+
+/** Of events on one topic within the throttle, only the last is told, and only if it is still open then: at most one each. */
+function throttled(events: readonly Past[], throttleMs: number): number {
+  const last = new Map<string, number>()
+  let messages = 0
+  for (const { nodeId, openedAt, recordingId, type } of events) {
+    const topic = JSON.stringify([type, nodeId, recordingId])
+    const at = Date.parse(openedAt)
+    if (at - (last.get(topic) ?? Number.NEGATIVE_INFINITY) < throttleMs) continue
+    last.set(topic, at)
+    messages++
+  }
+  return messages
+}

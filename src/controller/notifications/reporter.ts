@@ -1,0 +1,56 @@
+import { statfs } from 'node:fs/promises'
+import { iso } from '../../kernel/clock.ts'
+import type { Ids } from '../../kernel/ids.ts'
+import { DAY_MS } from '../../kernel/zones.ts'
+import type { Db } from '../store/db.ts'
+import type { QueueStore } from './queue.store.ts'
+import type { Report, ReportStore } from './report.store.ts'
+import { nextReportAt, reportDueAt, type Zones } from './rules.rules.ts'
+import type { RuleStore } from './rules.store.ts'
+
+interface Parts {
+  db: Db
+  ids: Ids
+  queue: QueueStore
+  report: ReportStore
+  rules: RuleStore
+  /** Directory of the takes. */
+  takes: string
+  zones: Zones
+}
+
+/** Queues the daily reports of rules, each once however often the controller starts. */
+export function reporter({ db, ids, queue, report, rules, takes, zones }: Parts) {
+  const reporting = () => rules.active().filter(({ dailyReport }) => dailyReport !== undefined)
+  return {
+    /** When the next report is due, Unix ms. */
+    nextAt(now: string): number | undefined {
+      const times = reporting().map(({ dailyReport }) => nextReportAt(dailyReport as never, Date.parse(now), zones))
+      return times.length > 0 ? Math.min(...times) : undefined
+    },
+    async queueDue(now: string): Promise<void> {
+      for (const rule of reporting()) {
+        const due = reportDueAt(rule.dailyReport as never, Date.parse(now), zones)
+        const until = iso(due)
+        if (until <= rule.reportedUntil) continue
+        const disk = await freeOn(takes)
+        db.tx(() => {
+          if (!rules.claimReport(rule.id, until)) return
+          const content = report(rule, iso(due - DAY_MS), until, disk)
+          const id = ids.make('notification')
+          queue.queue({ channelId: rule.channelId, content, dueAt: now, id, kind: 'report', ruleId: rule.id }, now)
+        })
+      }
+    },
+  }
+}
+export type Reporter = ReturnType<typeof reporter>
+
+const GIGABYTE = 1e9
+
+/** Undefined for file systems that do not tell their size. */
+async function freeOn(dir: string): Promise<Report['disk']> {
+  const { bavail, blocks, bsize } = await statfs(dir)
+  if (blocks === 0) return undefined
+  return { freeGb: Math.floor((bavail * bsize) / GIGABYTE), freePercent: Math.floor((100 * bavail) / blocks) }
+}

@@ -1,0 +1,105 @@
+import { DAY_MS, type Zone } from '../../kernel/zones.ts'
+import { SEVERITIES, type Severity } from '../../wire/health.ts'
+import type { DailyReport, NotificationRule, QuietHours } from '../../wire/notifications.ts'
+import type { Pair } from '../http/principal.ts'
+
+export type Zones = (name: string) => Zone
+
+/** The field of a rule that contradicts another one, and why; undefined when all is well. */
+export function ruleFault(rule: NotificationRule): { field: string; why: string } | undefined {
+  const { channelId, escalateAfterSeconds, escalateChannelId } = rule
+  if (escalateAfterSeconds !== undefined && escalateChannelId === undefined)
+    return { field: 'escalateChannelId', why: 'name the channel that is told when nobody acknowledges' }
+  if (escalateChannelId !== undefined && escalateAfterSeconds === undefined)
+    return { field: 'escalateAfterSeconds', why: 'say after how many seconds the other channel is told' }
+  if (escalateChannelId === channelId) return { field: 'escalateChannelId', why: 'name another channel' }
+  return undefined
+}
+
+export const isAtLeast = (severity: Severity, least: Severity): boolean =>
+  SEVERITIES.indexOf(severity) >= SEVERITIES.indexOf(least)
+
+/** Whether a type meets a pattern, in which `*` stands for any text. */
+export function meets(type: string, pattern: string): boolean {
+  const [first = '', ...rest] = pattern.split('*')
+  if (rest.length === 0) return type === pattern
+  const last = rest.pop() as string
+  if (!type.startsWith(first) || !type.endsWith(last) || type.length < first.length + last.length) return false
+  let at = first.length
+  for (const part of rest) {
+    const found = type.indexOf(part, at)
+    if (found < 0) return false
+    at = found + part.length
+  }
+  return at <= type.length - last.length
+}
+
+/** Whether a rule speaks of events of a type, at these places: node, rooms and sites. Every list that is given narrows. */
+export function concerns(
+  rule: Pick<NotificationRule, 'nodeIds' | 'roomIds' | 'siteNames' | 'types'>,
+  type: string,
+  places: readonly Pair[],
+): boolean {
+  const isAt = (kind: string, ids: string[] | undefined) =>
+    ids === undefined || places.some((place) => place.type === kind && ids.includes(place.id))
+  return (
+    rule.types.some((pattern) => meets(type, pattern)) &&
+    isAt('node', rule.nodeIds) &&
+    isAt('room', rule.roomIds) &&
+    isAt('site', rule.siteNames)
+  )
+}
+
+const MINUTE_MS = 60_000
+const minutesOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3))
+
+/** The end (Unix ms) of the quiet hours around an instant; undefined outside of them. */
+export function quietUntil({ from, timezone, to }: QuietHours, at: number, zones: Zones): number | undefined {
+  const zone = zones(timezone)
+  const today = zone.dayOf(at)
+  const [begin, end] = [minutesOf(from), minutesOf(to)]
+  // Those that began yesterday may last until today.
+  for (const day of [today - 1, today]) {
+    const ends = zone.at(end > begin ? day : day + 1, end)
+    if (at >= zone.at(day, begin) && at < ends) return ends
+  }
+  return undefined
+}
+
+/** When a message that is due at `at` may go: quiet hours hold it back. Unix ms. */
+export function releasedAt(
+  rule: Pick<NotificationRule, 'quietHours'>,
+  severity: Severity,
+  at: number,
+  zones: Zones,
+): number {
+  const { quietHours } = rule
+  if (!quietHours || isAtLeast(severity, quietHours.exceptSeverity)) return at
+  return quietUntil(quietHours, at, zones) ?? at
+}
+
+/** When the newest daily report was due, Unix ms. */
+export function reportDueAt({ time, timezone }: DailyReport, now: number, zones: Zones): number {
+  const zone = zones(timezone)
+  const today = zone.dayOf(now)
+  const at = zone.at(today, minutesOf(time))
+  return at <= now ? at : zone.at(today - 1, minutesOf(time))
+}
+
+/** When the next daily report is due, Unix ms. */
+export function nextReportAt({ time, timezone }: DailyReport, now: number, zones: Zones): number {
+  const zone = zones(timezone)
+  const today = zone.dayOf(now)
+  const at = zone.at(today, minutesOf(time))
+  return at > now ? at : zone.at(today + 1, minutesOf(time))
+}
+
+const BACK_OFF_MS = [10_000, 30_000, 120_000, 600_000, 3_600_000]
+/** A message is tried for so long. */
+const TRIED_FOR_MS = DAY_MS
+
+/** When a message is tried again after its nth attempt failed; undefined when it is given up. Unix ms. */
+export function retryAt(attempts: number, queuedAt: number, now: number): number | undefined {
+  const pause = BACK_OFF_MS[Math.min(attempts, BACK_OFF_MS.length) - 1] ?? (BACK_OFF_MS[0] as number)
+  return now + pause > queuedAt + TRIED_FOR_MS + MINUTE_MS ? undefined : now + pause
+}

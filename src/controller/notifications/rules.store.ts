@@ -1,0 +1,113 @@
+import { found, invalid } from '../../kernel/fail.ts'
+import type { NotificationRule, RuleInput, RulePatch } from '../../wire/notifications.ts'
+import type { Visibility } from '../http/visibility.ts'
+import type { Db, Params } from '../store/db.ts'
+import { Lister } from '../store/filter.ts'
+import { ruleFault } from './rules.rules.ts'
+
+interface Row {
+  channelId: string
+  choice: string
+  createdAt: string
+  enabled: number
+  escalateChannelId: string | null
+  id: string
+  name: string
+  reportedUntil: string
+}
+
+/** A rule as the runner needs it. */
+export interface StandingRule extends NotificationRule {
+  createdAt: string
+  reportedUntil: string
+}
+
+const COLUMNS = `x.id, x.name, x.enabled, x.channel_id AS channelId, x.escalate_channel_id AS escalateChannelId, x.choice,
+  x.reported_until AS reportedUntil, x.created_at AS createdAt`
+
+const DEFAULTS = { includeResolved: true, throttleSeconds: 300, types: ['*'] }
+
+/** Who is told of what, and when. */
+export function ruleStore(db: Db) {
+  const list = new Lister<Row>(db, { columns: COLUMNS, from: 'notification_rules x' })
+  const byId = db.stmt<{ id: string }, Row>(`SELECT ${COLUMNS} FROM notification_rules x WHERE x.id = @id`)
+  const active = db.stmt<object, Row>(
+    `SELECT ${COLUMNS} FROM notification_rules x JOIN notification_channels c ON c.id = x.channel_id
+      WHERE x.enabled = 1 AND c.enabled = 1`,
+  )
+  const channel = db.stmt<{ id: string }, { reaches: number }>(
+    `SELECT kind <> 'email' OR json_array_length(options, '$.to') > 0 AS reaches FROM notification_channels WHERE id = @id`,
+  )
+  const requireChannel = (field: string, id: string | undefined): void => {
+    const found = id === undefined ? { reaches: 1 } : channel.get({ id })
+    const why = found ? 'this channel has no recipients of its own' : 'there is no such notification channel'
+    if (!found?.reaches) throw invalid('Invalid notification rule', [field], why)
+  }
+  const insert = db.stmt<Params>(
+    `INSERT INTO notification_rules
+       (id, name, enabled, channel_id, escalate_channel_id, choice, reported_until, created_at, updated_at)
+     VALUES (@id, @name, @enabled, @channelId, @escalateChannelId, @choice, @now, @now, @now)`,
+  )
+  const update = db.stmt<Params>(
+    `UPDATE notification_rules SET name = @name, enabled = @enabled, channel_id = @channelId,
+       escalate_channel_id = @escalateChannelId, choice = @choice, updated_at = @now,
+       reported_until = CASE WHEN @reportsAnew = 1 THEN @now ELSE reported_until END WHERE id = @id`,
+  )
+  const reported = db.stmt<{ id: string; until: string }>(
+    `UPDATE notification_rules SET reported_until = @until WHERE id = @id AND reported_until < @until`,
+  )
+  const drop = db.stmt<{ id: string }>(`DELETE FROM notification_rules WHERE id = @id`)
+  const get = (id: string): NotificationRule => shownRule(found(byId.get({ id }), 'Notification rule'))
+  const columns = (rule: NotificationRule, now: string): Params => {
+    for (const field of ['channelId', 'escalateChannelId'] as const) requireChannel(field, rule[field])
+    const fault = ruleFault(rule)
+    if (fault) throw invalid('Invalid notification rule', [fault.field], fault.why)
+    const { channelId, enabled, escalateChannelId = null, id, name, ...choice } = rule
+    return { channelId, choice: JSON.stringify(choice), enabled: Number(enabled), escalateChannelId, id, name, now }
+  }
+  return {
+    /** @throws Fail 404 `notification_rule_not_found`. */
+    get,
+    /** By name. */
+    list: (visibility: Visibility): NotificationRule[] =>
+      list.all(visibility.own('notification_rule'), 'x.name COLLATE NOCASE, x.id').map(shownRule),
+    /** Enabled, with an enabled channel. */
+    active: (): StandingRule[] => active.all({}).map(standing),
+    /** @throws Fail 400. */
+    create(id: string, input: RuleInput, now: string): NotificationRule {
+      insert.run(columns(merged({ ...DEFAULTS, channelId: '', enabled: true, id }, input), now))
+      return get(id)
+    },
+    /** @throws Fail 404 or 400. */
+    patch(id: string, patch: RulePatch, now: string): { before: NotificationRule; after: NotificationRule } {
+      const before = get(id)
+      const reportsAnew = Number(patch.dailyReport !== undefined || patch.enabled === true)
+      update.run({ ...columns(merged(before, patch), now), reportsAnew })
+      return { before, after: get(id) }
+    },
+    /** @throws Fail 404. */
+    remove(id: string): NotificationRule {
+      const before = get(id)
+      drop.run({ id })
+      return before
+    },
+    /** Whether the report that was due at `until` is this caller's to make: it is made once. */
+    claimReport: (id: string, until: string): boolean => reported.run({ id, until }) === 1,
+  }
+}
+export type RuleStore = ReturnType<typeof ruleStore>
+
+/** Null takes a field away. */
+const merged = (before: object, fields: object): NotificationRule =>
+  Object.fromEntries(
+    Object.entries({ ...before, ...fields }).filter(([, value]) => value !== null && value !== undefined),
+  ) as unknown as NotificationRule
+
+const shownRule = ({ channelId, choice, enabled, escalateChannelId, id, name }: Row): NotificationRule =>
+  merged({ channelId, enabled: enabled === 1, escalateChannelId, id, name }, JSON.parse(choice))
+
+const standing = (row: Row): StandingRule => ({
+  ...shownRule(row),
+  createdAt: row.createdAt,
+  reportedUntil: row.reportedUntil,
+})

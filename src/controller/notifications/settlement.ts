@@ -1,0 +1,107 @@
+// How an attempt ends: the messages, their channel, the health event and the audit rows, in one transaction.
+import { type Clock, iso } from '../../kernel/clock.ts'
+import type { Audit } from '../http/audit.ts'
+import { systemActor } from '../http/principal.ts'
+import type { HealthApi } from '../monitoring/health/api.ts'
+import type { Db } from '../store/db.ts'
+import type { AttemptStore, Waiting } from './attempts.store.ts'
+import { retryAt } from './rules.rules.ts'
+import { DELIVERY_FAILED } from './telling.ts'
+
+interface Parts {
+  audit: Audit
+  clock: Clock
+  db: Db
+  health: HealthApi['health']
+  attempts: AttemptStore
+}
+
+const actor = systemActor('notifier')
+
+export function settlement(parts: Parts) {
+  const { attempts, audit, clock, db } = parts
+  const channels = channelStates(db)
+  const alarm = alarms(parts, channels)
+  const write = (row: Waiting, name: 'delivered' | 'failed', details: Record<string, unknown>, now: string): void => {
+    const { channelId, id, kind, ruleId, userId } = row
+    const told = { attempt: row.attempts + 1, channelId, kind, ...named({ ruleId, userId }), ...details }
+    const target = { type: 'notification', id }
+    const outcome = name === 'delivered' ? 'succeeded' : 'failed'
+    audit.write(
+      { action: `notifications.${name}`, actor, details: told, outcome, permission: 'settings:manage', target },
+      now,
+    )
+  }
+  return {
+    /** `warning`: who of several recipients did not get it. */
+    sent: (channelId: string, rows: readonly Waiting[], warning?: string): void =>
+      db.tx(() => {
+        const now = iso(clock.now())
+        for (const row of rows)
+          if (attempts.end(row.id, 'sent', warning ?? null, now, now)) write(row, 'delivered', named({ warning }), now)
+        channels.sent(channelId, warning ?? null, now)
+        alarm.resolve(channelId, now)
+      }),
+    failed: (channelId: string, rows: readonly Waiting[], e: Error & { final?: boolean; gone?: boolean }): void =>
+      db.tx(() => {
+        const now = iso(clock.now())
+        for (const row of rows) {
+          const again = e.final ? undefined : retryAt(row.attempts + 1, Date.parse(row.triedSince ?? now), clock.now())
+          const nextAttemptAt = again === undefined ? undefined : iso(again)
+          const status = nextAttemptAt === undefined ? 'failed' : 'queued'
+          if (!attempts.end(row.id, status, e.message, nextAttemptAt ?? now, now)) continue
+          write(row, 'failed', named({ error: e.message, nextAttemptAt }), now)
+          if (status === 'failed') alarm.open(row, e.message, now)
+        }
+        channels.failed(channelId, e.message, e.gone === true, now)
+      }),
+  }
+}
+export type Settlement = ReturnType<typeof settlement>
+
+const named = (fields: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null))
+
+function channelStates(db: Db) {
+  const sent = db.stmt<{ id: string; now: string; warning: string | null }>(
+    `UPDATE notification_channels SET last_error = @warning, last_sent_at = @now WHERE id = @id`,
+  )
+  const failed = db.stmt<{ error: string; gone: number; id: string; now: string }>(
+    `UPDATE notification_channels SET last_error = @error, enabled = CASE WHEN @gone = 1 THEN 0 ELSE enabled END,
+       updated_at = CASE WHEN @gone = 1 THEN @now ELSE updated_at END WHERE id = @id`,
+  )
+  const alarmOf = db.stmt<{ id: string }, { eventId: string | null; name: string }>(
+    `SELECT failed_event_id AS eventId, name FROM notification_channels WHERE id = @id`,
+  )
+  const mark = db.stmt<{ eventId: string | null; id: string }>(
+    `UPDATE notification_channels SET failed_event_id = @eventId WHERE id = @id`,
+  )
+  return {
+    sent: (id: string, warning: string | null, now: string): void => void sent.run({ id, now, warning }),
+    failed: (id: string, error: string, gone: boolean, now: string): void =>
+      void failed.run({ error, gone: Number(gone), id, now }),
+    alarmOf: (id: string) => alarmOf.get({ id }),
+    mark: (id: string, eventId: string | null): void => void mark.run({ eventId, id }),
+  }
+}
+
+/** One health event for each channel whose messages are lost; it ends when a message arrives again. */
+function alarms({ health }: Parts, channels: ReturnType<typeof channelStates>) {
+  return {
+    open({ channelId, id, kind }: Waiting, error: string, now: string): void {
+      const channel = channels.alarmOf(channelId)
+      const standing = channel?.eventId ? health.find(channel.eventId) : undefined
+      if (!channel || (standing && standing.status !== 'resolved')) return
+      const message = `A message could not be delivered through '${channel.name}': ${error}`
+      const details = { channelId, channelName: channel.name, error, kind, message, notificationId: id }
+      const { event } = health.open({ details, openedAt: now, severity: 'warning', type: DELIVERY_FAILED }, now)
+      channels.mark(channelId, event.id)
+    },
+    resolve(channelId: string, now: string): void {
+      const eventId = channels.alarmOf(channelId)?.eventId
+      if (!eventId) return
+      health.autoResolve([eventId], { by: actor.id, reason: 'delivered_again' }, now)
+      channels.mark(channelId, null)
+    },
+  }
+}

@@ -1,0 +1,217 @@
+// What becomes of a health event: who is told, and when. Runs within the transaction that opens, changes or ends the event.
+
+import { iso } from '../../kernel/clock.ts'
+import type { Ids } from '../../kernel/ids.ts'
+import type { HealthEvent, Severity } from '../../wire/health.ts'
+import type { Principals } from '../http/principals.ts'
+import type { Scope } from '../http/scope.ts'
+import type { HealthApi } from '../monitoring/health/api.ts'
+import { endedBy } from '../monitoring/health/ends.rules.ts'
+import type { AcknowledgeLinks } from './acknowledge.ts'
+import type { PeopleStore } from './people.store.ts'
+import type { QueueStore, Recipient } from './queue.store.ts'
+import { concerns, isAtLeast, releasedAt, type Zones } from './rules.rules.ts'
+import type { RuleStore, StandingRule } from './rules.store.ts'
+import type { Subject, SubjectStore } from './subjects.store.ts'
+
+interface Parts {
+  /** The channel of people's own mail, if there is one in use. */
+  forPeople: () => string | undefined
+  health: HealthApi['health']
+  ids: Ids
+  links: AcknowledgeLinks
+  people: PeopleStore
+  principals: Pick<Principals, 'person'>
+  queue: QueueStore
+  rules: RuleStore
+  scope: Scope
+  subjectOf: SubjectStore
+  zones: Zones
+}
+
+/** How one recipient wants to hear of an event: a rule, or a person. */
+interface Terms extends Recipient {
+  acknowledges: boolean
+  channelId: string
+  escalation?: { afterSeconds: number; channelId: string } | undefined
+  quietHours?: StandingRule['quietHours'] | undefined
+  throttleSeconds: number
+}
+
+/** What makes an event worth a message: it began, it began again, or it became more severe. */
+type News = 'opened' | 'raised'
+
+// Of people's own mail.
+const PEOPLE_THROTTLE_SECONDS = 300
+/** Opened when messages cannot be delivered; never told through the channel that fails. */
+export const DELIVERY_FAILED = 'controller.notification_failed'
+
+export function telling(parts: Parts) {
+  const { health, people, queue } = parts
+  return {
+    opened: (id: string, now: string): void => announce(parts, health.get(id), 'opened', now),
+    changed({ id, was }: { id: string; was: { severity: string; status: string } }, now: string): void {
+      const event = health.get(id)
+      if (event.status === 'resolved') {
+        if (was.status !== 'resolved') ended(parts, event, now)
+        return
+      }
+      const isHandled = event.status !== 'open'
+      if (isHandled && was.status === 'open') queue.dropHeld(id)
+      if (was.status === 'resolved') queue.dropHeldEnd(id)
+      const isRaised = event.severity !== was.severity && isAtLeast(event.severity, was.severity as Severity)
+      if (isRaised && event.status !== 'suppressed') announce(parts, event, 'raised', now)
+      else if (!isHandled && was.status !== 'open') announce(parts, event, 'opened', now)
+    },
+    /** Tells the next people of the oldest announcement; false when there is none. */
+    tellPeople(now: string): boolean {
+      const next = people.next()
+      if (!next) return false
+      for (const person of next.people) tellPerson(parts, person, next.fanout, now)
+      people.advance(next.fanout, next.people)
+      return true
+    },
+  }
+}
+export type Telling = ReturnType<typeof telling>
+
+function announce(parts: Parts, event: HealthEvent, news: News, now: string): void {
+  const { forPeople, people, rules, scope, subjectOf } = parts
+  const standing = rules.active()
+  const toPeople = forPeople() !== undefined && people.isAnyone()
+  if (standing.length === 0 && !toPeople) return
+  const subject = subjectOf(event)
+  const places = scope.expand({ type: 'health_event', id: event.id })
+  for (const rule of standing) {
+    const isMeant = isAtLeast(event.severity, rule.minSeverity) && concerns(rule, event.type, places)
+    if (isMeant && rule.createdAt <= event.openedAt) tell(parts, termsOf(rule), subject, news, now)
+  }
+  if (toPeople) people.announce(subject, 'event', { news, subject }, now)
+}
+
+const termsOf = (rule: StandingRule): Terms => ({
+  acknowledges: true,
+  channelId: rule.channelId,
+  escalation:
+    rule.escalateAfterSeconds !== undefined && rule.escalateChannelId !== undefined
+      ? { afterSeconds: rule.escalateAfterSeconds, channelId: rule.escalateChannelId }
+      : undefined,
+  quietHours: rule.quietHours,
+  ruleId: rule.id,
+  throttleSeconds: rule.throttleSeconds,
+  userId: null,
+})
+
+/** Whether a channel is the one whose failure the event tells of. */
+const isOwnFailure = ({ details, type }: HealthEvent, channelId: string): boolean =>
+  type === DELIVERY_FAILED && details.channelId === channelId
+
+function tell(parts: Parts, terms: Terms, subject: Subject, news: News, now: string): void {
+  const { queue, zones } = parts
+  const { event } = subject
+  const known = queue.ofEvent(event.id, terms)
+  const standing = known.slice(known.findLastIndex(({ kind }) => kind === 'resolved') + 1)
+  const told = standing.filter(({ kind }) => kind === 'event')
+  const isNews = told.length === 0 || (news === 'raised' && told.every(({ severity }) => severity !== event.severity))
+  const at = told.length === 0 ? throttledUntil(parts, terms, event, now) : Date.parse(now)
+  const dueAt = releasedAt(terms, event.severity, at, zones)
+  const openedBy = known.find(({ channelId }) => channelId === terms.channelId)?.conversation
+  if (isNews && !isOwnFailure(event, terms.channelId))
+    enqueue(parts, terms, subject, { dueAt, kind: 'event', openedBy }, now)
+  if (event.status === 'open' && !standing.some(({ kind }) => kind === 'escalation'))
+    escalate(parts, terms, subject, dueAt, now)
+}
+
+/** Unix ms. */
+function throttledUntil({ queue }: Parts, terms: Terms, event: HealthEvent, now: string): number {
+  const last = terms.throttleSeconds > 0 ? queue.lastOn(topicOf(event), terms) : undefined
+  if (last === undefined) return Date.parse(now)
+  if (last > now) return Date.parse(last)
+  return Math.max(Date.parse(now), Date.parse(last) + terms.throttleSeconds * 1000)
+}
+
+const topicOf = ({ nodeId, recordingId, type }: HealthEvent): string => JSON.stringify([type, nodeId, recordingId])
+
+function escalate(parts: Parts, terms: Terms, subject: Subject, toldAt: number, now: string): void {
+  const { escalation } = terms
+  if (!escalation || isOwnFailure(subject.event, escalation.channelId)) return
+  const at = toldAt + escalation.afterSeconds * 1000
+  const dueAt = releasedAt(terms, subject.event.severity, at, parts.zones)
+  enqueue(parts, { ...terms, channelId: escalation.channelId }, subject, { dueAt, kind: 'escalation' }, now)
+}
+
+interface Slot {
+  dueAt: number
+  kind: 'event' | 'escalation' | 'resolved'
+  /** The message that opened the conversation. */
+  openedBy?: string | undefined
+}
+
+function enqueue({ ids, links, queue }: Parts, to: Terms, subject: Subject, slot: Slot, now: string): void {
+  const { event } = subject
+  const id = ids.make('notification')
+  queue.queue(
+    {
+      acknowledgeHash: to.acknowledges && slot.kind !== 'resolved' ? links.hashOf(id) : undefined,
+      channelId: to.channelId,
+      content: subject,
+      conversation: slot.openedBy,
+      dueAt: iso(slot.dueAt),
+      eventId: event.id,
+      id,
+      kind: slot.kind,
+      ruleId: to.ruleId ?? undefined,
+      severity: event.severity,
+      topic: slot.kind === 'event' ? topicOf(event) : undefined,
+      userId: to.userId ?? undefined,
+    },
+    now,
+  )
+}
+
+/** It is over as it begins: a recovery, or what there is nothing to do about. */
+const onlyInforms = ({ details, type }: HealthEvent): boolean =>
+  details.autoResolvedReason === 'nothing_to_do' || endedBy(type).length > 0
+
+/** Everybody who was told of an event hears of its end, once; what waited to be told is dropped. */
+function ended(parts: Parts, event: HealthEvent, now: string): void {
+  const { people, queue, rules, subjectOf, zones } = parts
+  queue.dropHeld(event.id)
+  if (onlyInforms(event)) return
+  const told = queue.told(event.id)
+  const subject = subjectOf(event)
+  const standing = new Map(rules.active().map((rule) => [rule.id, rule]))
+  for (const { channelId, conversation, ruleId, userId } of told) {
+    const rule = ruleId === null ? undefined : standing.get(ruleId)
+    if (ruleId !== null && !rule?.includeResolved) continue
+    const terms = { acknowledges: false, channelId, ruleId, throttleSeconds: 0, userId }
+    const dueAt = releasedAt(rule ?? {}, event.severity, Date.parse(now), zones)
+    enqueue(parts, terms, subject, { dueAt, kind: 'resolved', openedBy: conversation }, now)
+  }
+  if (people.isAnnounced(event.id)) people.announce(subject, 'resolved', { subject }, now)
+}
+
+function tellPerson(
+  parts: Parts,
+  person: { minSeverity: Severity; since: string; userId: string },
+  fanout: { content: string; eventId: string; kind: 'event' | 'resolved' },
+  now: string,
+): void {
+  const { forPeople, principals, queue, scope } = parts
+  const channelId = forPeople()
+  const who = principals.person(person.userId)
+  const { news, subject } = JSON.parse(fanout.content) as { news?: News; subject: Subject }
+  const { event } = subject
+  const target = { type: 'health_event', id: event.id }
+  if (channelId === undefined || !who || !scope.decide(who, 'health:read', target).allowed) return
+  const acknowledges = scope.decide(who, 'health:acknowledge', target).allowed
+  const terms = { acknowledges, channelId, ruleId: null, throttleSeconds: PEOPLE_THROTTLE_SECONDS, userId: who.id }
+  if (fanout.kind === 'event') {
+    const isMeant = isAtLeast(event.severity, person.minSeverity) && person.since <= event.openedAt
+    if (isMeant && !isOwnFailure(event, channelId)) tell(parts, terms, subject, news ?? 'opened', now)
+    return
+  }
+  const conversation = queue.told(event.id).find(({ userId }) => userId === who.id)?.conversation
+  if (conversation)
+    enqueue(parts, terms, subject, { dueAt: Date.parse(now), kind: 'resolved', openedBy: conversation }, now)
+}
