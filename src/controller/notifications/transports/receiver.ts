@@ -14,12 +14,12 @@ const GONE = 410
 export interface Post {
   body: string
   headers: Record<string, string>
+  /** http or https. */
   url: string
 }
 
 /** Resolves once the receiver has answered with 2xx; redirects are not followed. @throws TransportError */
 export async function post(post: Post, base: TransportBase, signal: AbortSignal, wholeMs = WHOLE_MS): Promise<void> {
-  if (!URL.canParse(post.url)) throw new TransportError('the address of the channel is no URL: enter it again')
   const url = new URL(post.url)
   const { headers, status } = await answerOf(url, post, base, signal, wholeMs)
   if (status < 200 || status > 299) throw statusFault(url.host, status, headers.location)
@@ -54,6 +54,7 @@ function callFault(e: unknown, host: string): TransportError {
   if (e instanceof Refused) return new TransportError(e.message, { cause: e })
   // Node refuses to send what is no header or no address.
   if (!(e instanceof NoAnswer)) return new TransportError(`${host} could not be asked: check address and secret`)
+  if (e.reason === 'aborted') return new TransportError(`the attempt was ended before ${host} had answered`)
   const words = tlsFault(e.cause, host)
   if (words !== undefined) return new TransportError(words, { cause: e })
   return new TransportError(e.message.includes(host) ? e.message : `${host}: ${e.message}`, { cause: e })

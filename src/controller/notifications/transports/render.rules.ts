@@ -97,16 +97,12 @@ const FONT = 'font-family:system-ui,-apple-system,Segoe UI,Roboto,Helvetica,Aria
  */
 export function htmlOf(message: Message): string {
   const { facts, links, paragraphs, state, title } = shown(message)
-  const tone = toneOf(message)
-  const badge = `<p style="margin:0 0 12px"><span style="${badgeStyle(tone)}">${escaped(state)}</span></p>`
   const parts = [
-    badge,
+    `<p style="margin:0 0 12px"><span style="${badgeStyle(toneOf(message))}">${escaped(state)}</span></p>`,
     `<h1 dir="auto" style="font-size:20px;line-height:1.3;margin:0 0 16px">${escaped(title)}</h1>`,
     ...paragraphs.map((text) => `<p dir="auto" style="margin:0 0 12px">${escaped(text)}</p>`),
     facts.length > 0 ? tableOf(facts) : '',
-    links.length > 0
-      ? `<p style="margin:20px 0 0">${links.map((link, n) => buttonOf(link, n, tone)).join('\n')}</p>`
-      : '',
+    links.length > 0 ? `<p style="margin:20px 0 0">${links.map(buttonOf).join('\n')}</p>` : '',
     `<p style="margin:28px 0 0;font-size:13px;opacity:.75">${escaped(FOOTER)}</p>`,
   ]
   return `<!doctype html>
@@ -141,8 +137,8 @@ function tableOf(facts: Shown['facts']): string {
 }
 
 /** The first one is what most people want. */
-function buttonOf({ href, label }: Shown['links'][number], at: number, tone: string): string {
-  const colours = at === 0 ? `background:${tone};color:#ffffff` : 'background:#e7e7ea;color:#1a1a1a'
+function buttonOf({ href, label }: Shown['links'][number], at: number): string {
+  const colours = at === 0 ? `background:${TONES.normal};color:#ffffff` : 'background:#e7e7ea;color:#1a1a1a'
   const style = `display:inline-block;margin:0 8px 8px 0;padding:10px 18px;border-radius:6px;${colours};font-weight:600;text-decoration:none`
   return `<a href="${escaped(href)}" style="${style}">${escaped(label)}</a>`
 }

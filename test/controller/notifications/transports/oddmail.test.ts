@@ -134,12 +134,23 @@ test('a sender who is refused is a fault of the channel', async (t) => {
   assert.equal(refused.final, false)
 })
 
-test('one of two recipients refused, the other one served', async (t) => {
-  const { heard, port } = await oddServer(t, polite({ 'RCPT TO:<bob': '550 5.1.1 no such user\r\n' }))
-  const { warning } = await sent(mailer(port))
-  assert.match(warning ?? '', /refused bob@example\.org \(550 5\.1\.1 no such user\)/)
-  assert.match(heard(), /Subject: Aula 3/)
-})
+const PIPELINING = '250-odd\r\n250 PIPELINING\r\n'
+for (const [way, ehlo] of [
+  ['one by one', undefined],
+  ['all at once', PIPELINING],
+] as const)
+  test(`recipients who are refused, asked ${way}: the others are served`, async (t) => {
+    const one = await oddServer(t, polite({ 'RCPT TO:<bob': '550 5.1.1 no such user\r\n' }, ehlo))
+    const { warning } = await sent(mailer(one.port))
+    assert.match(warning ?? '', /refused bob@example\.org \(550 5\.1\.1 no such user\)/)
+    assert.match(one.heard(), /Subject: Aula 3/)
+    const all = await oddServer(t, polite({ DATA: '503 5.5.1 nobody to send to\r\n', RCPT: '550 5.1.1 no\r\n' }, ehlo))
+    assert.equal((await refusal(mailer(all.port))).final, true)
+    const later = { 'RCPT TO:<ann': '450 4.2.0 later\r\n', 'RCPT TO:<bob': '550 5.1.1 no\r\n' }
+    const some = await oddServer(t, polite({ DATA: '503 5.5.1 nobody to send to\r\n', ...later }, ehlo))
+    assert.equal((await refusal(mailer(some.port))).final, false)
+    assert.doesNotMatch(all.heard() + some.heard(), /Subject/)
+  })
 
 test('who wants a login of somebody who is not signed in is a fault of the channel', async (t) => {
   const { port } = await oddServer(t, polite({ RCPT: '530 5.7.0 Authentication required\r\n' }))

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import * as https from 'node:https'
 import { networkInterfaces } from 'node:os'
 import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
 import { Webhook } from 'standardwebhooks'
 import { isInner } from '../../../../src/controller/notifications/transports/addresses.ts'
 import { webhookTransport } from '../../../../src/controller/notifications/transports/webhook.ts'
@@ -139,6 +141,7 @@ test('whoever asked can end an attempt', async (t) => {
   const ending = new AbortController()
   const { url } = await receiver(t, () => ending.abort())
   const refused = await refusal(webhookTransport({ url }, KEY, base()), {}, ending.signal)
+  assert.match(refused.message, /^the attempt was ended before 127\.0\.0\.1:\d+ had answered$/)
   assert.equal(refused.final, false)
 })
 
@@ -218,6 +221,14 @@ test('addresses that are no place on the internet', () => {
   assert.deepEqual([...outer, '2606:4700::1111', '2a00:1450:4001::1'].filter(isInner), [])
 })
 
+const file = (name: string) => JSON.stringify(new URL(name, import.meta.url).href)
+const child = (url: string): string => `
+  import { webhookTransport } from ${file('../../../../src/controller/notifications/transports/webhook.ts')}
+  import { secureContext } from ${file('../../../../src/system/host/trust.ts')}
+  import { base, sent } from ${file('./message.ts')}
+  const hook = webhookTransport({ url: ${JSON.stringify(url)} }, undefined, base({}, secureContext({})))
+  process.stdout.write(JSON.stringify(await sent(hook)))`
+
 test('over https the certificate has to be signed by a known authority', async (t) => {
   const { ca, cert, key } = certificate()
   const server = https.createServer(
@@ -227,7 +238,12 @@ test('over https the certificate has to be signed by a known authority', async (
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => server.close())
   const url = `https://localhost:${(server.address() as { port: number }).port}/`
-  assert.deepEqual(await sent(webhookTransport({ url }, KEY, base({}, secureContext({ alsoFile: ca })))), {})
+  const trusting = base({}, secureContext({ alsoFile: ca }))
+  assert.deepEqual(await sent(webhookTransport({ url }, KEY, trusting)), {})
+  // The runtime reads its own variable when it starts.
+  const env = { ...process.env, NODE_EXTRA_CA_CERTS: ca }
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', child(url)], { env })
+  assert.equal(stdout, '{}')
   const stranger = await refusal(webhookTransport({ url }, KEY, base()))
   assert.match(stranger.message, /^no authority this controller trusts has signed .* SVC_TRUSTED_CA_FILE$/)
   assert.equal(stranger.final, false)
