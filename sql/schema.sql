@@ -457,10 +457,10 @@ CREATE TABLE notifications (
   health_event_id  TEXT,
   kind             TEXT NOT NULL CHECK (kind IN ('event', 'resolved', 'escalation', 'report', 'test')),
   status           TEXT NOT NULL CHECK (status IN ('queued', 'sending', 'sent', 'failed')),
-  held             INTEGER NOT NULL DEFAULT 0 CHECK (held IN (0, 1)), -- waits for a time, and is dropped when it is no longer needed
+  held             INTEGER NOT NULL DEFAULT 0 CHECK (held IN (0, 1, 2)), -- waits 1: for a while, 2: for a time of day; dropped when no longer needed
   attempts         INTEGER NOT NULL DEFAULT 0,
   next_attempt_at  TEXT NOT NULL,
-  tried_since      TEXT,                      -- its first attempt
+  due_at           TEXT NOT NULL,             -- when it was first due: it is tried for a day
   batch            TEXT,                      -- messages that go as one digest share it
   severity         TEXT CHECK (severity IN ('info', 'warning', 'critical')),
   topic            TEXT,                      -- type, node and recording: what a rule tells at most once per throttle

@@ -160,10 +160,9 @@ function notifications(k: Kit): void {
     ...[AT, AT, AT],
   )
   k.sql(
-    `INSERT INTO notifications (id, channel_id, kind, status, next_attempt_at, content, created_at)
-     VALUES ('told', 'phones', 'test', 'failed', ?, '{}', ?)`,
-    AT,
-    AT,
+    `INSERT INTO notifications (id, channel_id, kind, status, next_attempt_at, due_at, content, created_at)
+     VALUES ('told', 'phones', 'test', 'failed', ?, ?, '{}', ?)`,
+    ...[AT, AT, AT],
   )
 }
 

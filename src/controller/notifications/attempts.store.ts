@@ -14,12 +14,12 @@ export interface Waiting {
   kind: DeliveryKind
   nextAttemptAt: string
   ruleId: string | null
-  triedSince: string | null
+  dueAt: string
   userId: string | null
 }
 
 const COLUMNS = `q.id, q.channel_id AS channelId, q.rule_id AS ruleId, q.user_id AS userId, q.kind, q.attempts, q.batch,
-  q.content, q.conversation, q.created_at AS createdAt, q.next_attempt_at AS nextAttemptAt, q.tried_since AS triedSince,
+  q.content, q.conversation, q.created_at AS createdAt, q.next_attempt_at AS nextAttemptAt, q.due_at AS dueAt,
   q.acknowledge_hash AS acknowledgeHash`
 /** Messages of one digest. */
 const MOST_IN_DIGEST = 500
@@ -28,7 +28,7 @@ const MOST_IN_DIGEST = 500
 export function attemptStore(db: Db) {
   const channels = db.stmt<object, { id: string; releasedAt: string | null }>(
     `SELECT c.id, (SELECT min(next_attempt_at) FROM notifications q
-        WHERE q.channel_id = c.id AND q.status IN ('queued', 'sending') AND q.held = 1) AS releasedAt
+        WHERE q.channel_id = c.id AND q.status IN ('queued', 'sending') AND q.held > 0) AS releasedAt
        FROM notification_channels c WHERE c.enabled = 1
         AND EXISTS (SELECT 1 FROM notifications q WHERE q.channel_id = c.id AND q.status IN ('queued', 'sending'))`,
   )
@@ -57,7 +57,7 @@ export function attemptStore(db: Db) {
   )
   const mark = db.stmt<Params>(
     `UPDATE notifications SET status = @status, attempts = attempts + @attempted, last_error = @error, next_attempt_at = @nextAt,
-       tried_since = CASE WHEN @attempted = 1 THEN coalesce(tried_since, @now) ELSE tried_since END, held = 0,
+       held = 0,
        sent_at = CASE WHEN @status = 'sent' THEN @now END WHERE id = @id AND status = @from`,
   )
   return {
@@ -90,7 +90,8 @@ function upkeep(db: Db) {
   const interrupted = db.stmt<object>(`UPDATE notifications SET status = 'queued' WHERE status = 'sending'`)
   const stale = db.stmt<{ before: string }>(
     `UPDATE notifications SET status = 'failed', last_error = 'not sent within a day: its channel was disabled or deleted'
-      WHERE seq IN (SELECT seq FROM notifications WHERE status = 'queued' AND tried_since IS NULL AND next_attempt_at < @before
+      WHERE seq IN (SELECT seq FROM notifications WHERE status = 'queued' AND next_attempt_at < @before
+          AND channel_id NOT IN (SELECT id FROM notification_channels WHERE enabled = 1)
         ORDER BY next_attempt_at LIMIT 500)`,
   )
   const orphaned = db.stmt<{ channelId: string }>(

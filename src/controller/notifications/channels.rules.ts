@@ -5,16 +5,15 @@ import {
   type ChannelPatch,
   type NotificationChannel,
 } from '../../wire/notifications.ts'
-
-const WHSEC = /^whsec_[A-Za-z0-9+/]+={0,2}$/
-const [SHORTEST_KEY, LONGEST_KEY] = [24, 64]
+import { emailFault, ntfyFault, webhookFault } from './transports/channel.rules.ts'
 
 const wrong = (field: string, why: string) => invalid('Invalid notification channel', [field], why)
 
 /** What is stored of a channel already. */
 interface Stored {
   forPeople: boolean
-  options: boolean
+  /** Those of its kind. */
+  options: ChannelPatch[ChannelKind]
   secret: boolean
 }
 
@@ -27,24 +26,26 @@ export function checked(kind: ChannelKind, given: ChannelPatch, has: Stored): vo
   if (foreign) throw wrong(foreign, `this channel is of kind ${kind}: its options are given as '${kind}'`)
   if (!given[kind] && !has.options) throw wrong(kind, `expected the options of the kind ${kind}`)
   if (given.forPeople && kind !== 'email') throw wrong('forPeople', "only a mail channel carries people's own mail")
-  if (kind === 'email') checkedMail({ forPeople: has.forPeople, ...given })
-  if (kind === 'webhook') checkedKey(given.secret, has.secret)
-}
-
-function checkedMail({ email, forPeople }: ChannelPatch): void {
-  if (email?.to.length === 0 && !forPeople)
+  if (kind === 'webhook' && !(given.secret ?? has.secret))
     throw wrong(
-      'email.to',
-      "expected at least one recipient, or forPeople for a channel that carries people's own mail",
+      'secret',
+      'a webhook needs a signing key: without one a receiver could not tell our messages from others',
     )
+  const fault = faultOf({ ...given, [kind]: given[kind] ?? has.options }, has)
+  if (fault) throw wrong(given[kind] ? kind : 'secret', fault)
 }
 
-/** The signing key of a webhook: without one the receiver could not tell our messages from a stranger's. */
-function checkedKey(secret: string | undefined, known: boolean): void {
-  if (secret === undefined && known) return
-  const bytes = WHSEC.test(secret ?? '') ? Buffer.from((secret as string).slice(6), 'base64').length : 0
-  if (bytes < SHORTEST_KEY || bytes > LONGEST_KEY)
-    throw wrong('secret', `expected a signing key: whsec_ and ${SHORTEST_KEY} to ${LONGEST_KEY} random bytes in base64`)
+const KEPT = 'a secret that is kept'
+
+function faultOf({ email, forPeople, ntfy, secret, webhook }: ChannelPatch, has: Stored): string | undefined {
+  const known = secret === '' ? undefined : (secret ?? (has.secret ? KEPT : undefined))
+  if (email) {
+    // A channel that carries people's own mail needs no recipients besides.
+    const to = email.to.length === 0 && (forPeople ?? has.forPeople) ? [email.from] : email.to
+    return emailFault({ ...email, to }, known)
+  }
+  if (webhook) return webhookFault(webhook, secret)
+  return ntfy ? ntfyFault(ntfy, secret || undefined) : undefined
 }
 
 /** What decides to whom a stored secret is sent; a signing key is sent to nobody. */

@@ -36,6 +36,8 @@ export type OpenedChannel = { id: string; secret: string | undefined } & (
 const COLUMNS = `x.id, x.name, x.kind, x.enabled, x.options, x.secret, x.for_people AS forPeople, x.last_error AS lastError,
   x.last_sent_at AS lastSentAt`
 
+const parsed = (options: string | null) => (options === null ? undefined : JSON.parse(options))
+
 const place = (id: string): string => `notification_channels/${id}/secret`
 
 /** Ways to tell people and programs. Secrets are sealed on arrival, bound to their row, and leave only through `open`. */
@@ -85,7 +87,7 @@ export function channelStore(db: Db, key: () => Uint8Array) {
     forPeople: (): string | undefined => people.get({})?.id,
     /** @throws Fail 400 for options that do not fit. */
     create(id: string, input: ChannelInput, now: string): NotificationChannel {
-      checked(input.kind, input, { forPeople: false, options: false, secret: false })
+      checked(input.kind, input, { forPeople: false, options: undefined, secret: false })
       const { kind, name } = input
       const blank = { enabled: 1, forPeople: 0, id, kind, lastError: null, lastSentAt: null, name, options: null }
       if (input.forPeople) unmark.run({ id, now })
@@ -95,7 +97,7 @@ export function channelStore(db: Db, key: () => Uint8Array) {
     /** @throws Fail 404, 400 for options that do not fit, or for another server without its secret. */
     patch(id: string, patch: ChannelPatch, now: string): { before: NotificationChannel; after: NotificationChannel } {
       const before = found(byId.get({ id }), 'Notification channel')
-      const has = { options: before.options !== null, secret: before.secret !== null }
+      const has = { options: parsed(before.options), secret: before.secret !== null }
       checked(before.kind, patch, { ...has, forPeople: before.forPeople === 1 })
       requireSecretAgain(before, patch)
       if (patch.forPeople) unmark.run({ id, now })
@@ -144,7 +146,7 @@ function shownChannel(row: Row): NotificationChannel {
     lastSentAt,
     name,
     status: enabled === 0 ? ('disabled' as const) : lastError === null ? ('ready' as const) : ('failing' as const),
-    ...(options === null ? {} : { [kind]: JSON.parse(options) }),
+    [kind]: parsed(options),
   })
 }
 

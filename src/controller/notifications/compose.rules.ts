@@ -67,10 +67,9 @@ const saidBy = ({ details }: HealthEvent): string[] =>
   ['message', 'fix'].map((field) => details[field]).filter((text): text is string => typeof text === 'string')
 
 function factsOf(sender: Sender, { event, node, recording, room, schedule, site }: Subject): [string, string][] {
-  const { facts, severity } = sender.phrases
+  const { facts } = sender.phrases
   const ended = event.resolvedAt === null ? undefined : when(sender, event.resolvedAt)
   const rows: [string, string | undefined][] = [
-    [facts.severity, severity[event.severity]],
     [facts.room, room?.name],
     [facts.site, site],
     [facts.recorder, node?.name],
@@ -101,12 +100,13 @@ const head = (sender: Sender, { acknowledgeToken, conversation, id }: Part) => {
     ...(acknowledgeUrl ? { acknowledgeUrl } : {}),
     conversation: conversation ?? id,
     id,
+    language: sender.phrases.language,
     opens: conversation === undefined,
   }
 }
 
 /** Lines of a digest; more are counted. */
-const MOST_LINES = 100
+const MOST_LINES = 38
 const WORST: Severity[] = ['critical', 'warning', 'info']
 
 /** What came faster than messages are sent: one list by type and place. */
@@ -139,7 +139,7 @@ export function digestMessage(
     },
     facts: [],
     kind: 'digest',
-    paragraphs: [phrases.digestHint, [...shown, ...(rest > 0 ? [`+ ${rest}`] : [])].join('\n')],
+    paragraphs: [phrases.digestHint, ...shown, ...(rest > 0 ? [`+ ${rest}`] : [])],
     severity: worst,
     title: phrases.digest(subjects.length),
   }

@@ -55,6 +55,7 @@ export class Deliveries {
   runner(): Runner {
     const { enabled } = this.parts
     return {
+      clockJumped: () => this.wake(),
       due: () => (this.nextAt === undefined ? undefined : iso(this.nextAt)),
       enabled,
       intervalSeconds: INTERVAL_SECONDS,

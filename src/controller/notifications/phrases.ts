@@ -41,7 +41,6 @@ export interface Phrases {
     | 'recorder'
     | 'room'
     | 'schedule'
-    | 'severity'
     | 'since'
     | 'site'
     | 'take'
@@ -50,6 +49,7 @@ export interface Phrases {
     string
   >
   free: (gigabytes: number, percent: number) => string
+  language: Language
   linkGone: Page
   locale: string
   over: (sentence: string) => string
@@ -93,7 +93,6 @@ const en: Phrases = {
     recorder: 'Recorder',
     room: 'Room',
     schedule: 'Schedule',
-    severity: 'Severity',
     since: 'Since',
     site: 'Site',
     take: 'Recording',
@@ -101,6 +100,7 @@ const en: Phrases = {
     uploads: 'Uploads not finished',
   },
   free: (gigabytes, percent) => `${gigabytes} GB free (${percent} %)`,
+  language: 'en',
   linkGone: {
     language: 'en',
     paragraph: 'It was used, or has expired. Open the console to see how things are.',
@@ -148,7 +148,6 @@ const de: Phrases = {
     recorder: 'Rekorder',
     room: 'Raum',
     schedule: 'Plan',
-    severity: 'Schwere',
     since: 'Seit',
     site: 'Standort',
     take: 'Aufnahme',
@@ -156,6 +155,7 @@ const de: Phrases = {
     uploads: 'Nicht beendete Uploads',
   },
   free: (gigabytes, percent) => `${gigabytes} GB frei (${percent} %)`,
+  language: 'de',
   linkGone: {
     language: 'de',
     paragraph: 'Er wurde benutzt oder ist abgelaufen. Die Konsole zeigt, wie es steht.',

@@ -13,6 +13,8 @@ export interface Queued {
   conversation?: string | undefined
   /** When it may go, ISO. */
   dueAt: string
+  /** It waits for a time of day, not for a while. */
+  untilTimeOfDay?: boolean | undefined
   eventId?: string | undefined
   id: string
   kind: DeliveryKind
@@ -40,7 +42,7 @@ export function queueStore(db: Db) {
   })
   const byId = db.stmt<{ id: string }, Delivery>(`SELECT ${LISTED} FROM notifications q WHERE q.id = @id`)
   const retry = db.stmt<{ id: string; now: string }>(
-    `UPDATE notifications SET status = 'queued', attempts = 0, next_attempt_at = @now, tried_since = NULL, held = 0, batch = NULL
+    `UPDATE notifications SET status = 'queued', attempts = 0, next_attempt_at = @now, due_at = @now, held = 0, batch = NULL
       WHERE id = @id AND status = 'failed'
         AND EXISTS (SELECT 1 FROM notification_channels c WHERE c.id = channel_id AND c.enabled = 1)`,
   )
@@ -79,20 +81,20 @@ export type QueueStore = ReturnType<typeof queueStore>
 /** Of an event: what was queued for each recipient, and what is to be dropped. */
 function queueing(db: Db) {
   const insert = db.stmt<Params>(
-    `INSERT INTO notifications (id, channel_id, rule_id, user_id, health_event_id, kind, status, held, next_attempt_at,
+    `INSERT INTO notifications (id, channel_id, rule_id, user_id, health_event_id, kind, status, held, next_attempt_at, due_at,
        severity, topic, conversation, content, acknowledge_hash, created_at)
-     VALUES (@id, @channelId, @ruleId, @userId, @eventId, @kind, 'queued', @held, @dueAt, @severity, @topic,
+     VALUES (@id, @channelId, @ruleId, @userId, @eventId, @kind, 'queued', @held, @dueAt, @dueAt, @severity, @topic,
        @conversation, @content, @acknowledgeHash, @now)`,
   )
   const tested = db.stmt<Params>(
-    `INSERT INTO notifications (id, channel_id, kind, status, attempts, next_attempt_at, content, last_error, created_at, sent_at)
-     VALUES (@id, @channelId, 'test', @status, 1, @now, '{}', @error, @now, @sentAt)`,
+    `INSERT INTO notifications (id, channel_id, kind, status, attempts, next_attempt_at, due_at, content, last_error, created_at, sent_at)
+     VALUES (@id, @channelId, 'test', @status, 1, @now, @now, '{}', @error, @now, @sentAt)`,
   )
   const drop = db.stmt<{ eventId: string }>(
-    `DELETE FROM notifications WHERE health_event_id = @eventId AND status = 'queued' AND held = 1 AND kind <> 'resolved'`,
+    `DELETE FROM notifications WHERE health_event_id = @eventId AND status = 'queued' AND held > 0 AND kind <> 'resolved'`,
   )
   const dropEnd = db.stmt<{ eventId: string }>(
-    `DELETE FROM notifications WHERE health_event_id = @eventId AND status = 'queued' AND held = 1 AND kind = 'resolved'`,
+    `DELETE FROM notifications WHERE health_event_id = @eventId AND status = 'queued' AND held > 0 AND kind = 'resolved'`,
   )
   const ofEvent = db.stmt<
     Recipient & { eventId: string },
@@ -114,11 +116,17 @@ function queueing(db: Db) {
       WHERE topic = @topic AND rule_id IS @ruleId AND user_id IS @userId ORDER BY seq DESC LIMIT 1`,
   )
   return {
-    queue({ content, dueAt, ...message }: Queued, now: string): void {
+    queue({ content, dueAt, untilTimeOfDay, ...message }: Queued, now: string): void {
       const { acknowledgeHash = null, conversation = null, eventId = null, severity = null, topic = null } = message
       const { channelId, id, kind, ruleId = null, userId = null } = message
       const which = { acknowledgeHash, channelId, conversation, eventId, id, kind, ruleId, severity, topic, userId }
-      insert.run({ ...which, content: JSON.stringify(content), dueAt, held: Number(dueAt > now), now })
+      insert.run({
+        ...which,
+        content: JSON.stringify(content),
+        dueAt,
+        held: dueAt <= now ? 0 : untilTimeOfDay ? 2 : 1,
+        now,
+      })
     },
     /** A test has a row of its own, though it never waits. */
     tested(

@@ -32,10 +32,11 @@ export function reporter({ db, ids, queue, report, rules, takes, zones }: Parts)
       for (const rule of reporting()) {
         const due = reportDueAt(rule.dailyReport as never, Date.parse(now), zones)
         const until = iso(due)
-        if (until <= rule.reportedUntil) continue
+        // A time to come was noted by a clock that was wrong.
+        if (until <= rule.reportedUntil && rule.reportedUntil <= now) continue
         const disk = await freeOn(takes)
         db.tx(() => {
-          if (!rules.claimReport(rule.id, until)) return
+          if (!rules.claimReport(rule.id, until, now)) return
           const content = report(rule, iso(due - DAY_MS), until, disk)
           const id = ids.make('notification')
           queue.queue({ channelId: rule.channelId, content, dueAt: now, id, kind: 'report', ruleId: rule.id }, now)
@@ -47,10 +48,11 @@ export function reporter({ db, ids, queue, report, rules, takes, zones }: Parts)
 export type Reporter = ReturnType<typeof reporter>
 
 const GIGABYTE = 1e9
+const NO_SIZE = { bavail: 0, blocks: 0, bsize: 0 }
 
-/** Undefined for file systems that do not tell their size. */
+/** Undefined where the file system does not tell: the report goes without it. */
 async function freeOn(dir: string): Promise<Report['disk']> {
-  const { bavail, blocks, bsize } = await statfs(dir)
+  const { bavail, blocks, bsize } = await statfs(dir).catch(() => NO_SIZE)
   if (blocks === 0) return undefined
   return { freeGb: Math.floor((bavail * bsize) / GIGABYTE), freePercent: Math.floor((100 * bavail) / blocks) }
 }

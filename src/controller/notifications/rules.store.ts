@@ -53,8 +53,9 @@ export function ruleStore(db: Db) {
        escalate_channel_id = @escalateChannelId, choice = @choice, updated_at = @now,
        reported_until = CASE WHEN @reportsAnew = 1 THEN @now ELSE reported_until END WHERE id = @id`,
   )
-  const reported = db.stmt<{ id: string; until: string }>(
-    `UPDATE notification_rules SET reported_until = @until WHERE id = @id AND reported_until < @until`,
+  const reported = db.stmt<{ id: string; now: string; until: string }>(
+    `UPDATE notification_rules SET reported_until = @until
+      WHERE id = @id AND (reported_until < @until OR reported_until > @now)`,
   )
   const drop = db.stmt<{ id: string }>(`DELETE FROM notification_rules WHERE id = @id`)
   const get = (id: string): NotificationRule => shownRule(found(byId.get({ id }), 'Notification rule'))
@@ -92,7 +93,7 @@ export function ruleStore(db: Db) {
       return before
     },
     /** Whether the report that was due at `until` is this caller's to make: it is made once. */
-    claimReport: (id: string, until: string): boolean => reported.run({ id, until }) === 1,
+    claimReport: (id: string, until: string, now: string): boolean => reported.run({ id, now, until }) === 1,
   }
 }
 export type RuleStore = ReturnType<typeof ruleStore>

@@ -1,10 +1,11 @@
 import * as z from 'zod'
 import { choice, count, type SettingsTable, webUrl } from '../../kernel/settings.ts'
+import { LANGUAGES } from './phrases.ts'
 
 /** How people and programs are told. */
 export const NOTIFICATION_SETTINGS = {
   SVC_NOTIFICATIONS_ENABLED: [choice(true), 'whether notifications are sent'],
-  SVC_NOTIFICATION_LANGUAGE: [z.enum(['en', 'de']).default('en'), 'language of messages: en or de'],
+  SVC_NOTIFICATION_LANGUAGE: [z.enum(LANGUAGES).default('en'), 'language of messages: en or de'],
   SVC_WEBHOOK_ALLOW_PRIVATE: [
     choice(false),
     'let webhooks and ntfy reach private networks and this machine, never the controller itself',

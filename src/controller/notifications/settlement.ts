@@ -46,7 +46,7 @@ export function settlement(parts: Parts) {
       db.tx(() => {
         const now = iso(clock.now())
         for (const row of rows) {
-          const again = e.final ? undefined : retryAt(row.attempts + 1, Date.parse(row.triedSince ?? now), clock.now())
+          const again = e.final ? undefined : retryAt(row.attempts + 1, Date.parse(row.dueAt), clock.now())
           const nextAttemptAt = again === undefined ? undefined : iso(again)
           const status = nextAttemptAt === undefined ? 'failed' : 'queued'
           if (!attempts.end(row.id, status, e.message, nextAttemptAt ?? now, now)) continue

@@ -107,19 +107,19 @@ const isOwnFailure = ({ details, type }: HealthEvent, channelId: string): boolea
   type === DELIVERY_FAILED && details.channelId === channelId
 
 function tell(parts: Parts, terms: Terms, subject: Subject, news: News, now: string): void {
-  const { queue, zones } = parts
+  const { queue } = parts
   const { event } = subject
   const known = queue.ofEvent(event.id, terms)
   const standing = known.slice(known.findLastIndex(({ kind }) => kind === 'resolved') + 1)
   const told = standing.filter(({ kind }) => kind === 'event')
   const isNews = told.length === 0 || (news === 'raised' && told.every(({ severity }) => severity !== event.severity))
   const at = told.length === 0 ? throttledUntil(parts, terms, event, now) : Date.parse(now)
-  const dueAt = releasedAt(terms, event.severity, at, zones)
+  const due = dueOf(parts, terms, event.severity, at)
   const openedBy = known.find(({ channelId }) => channelId === terms.channelId)?.conversation
   if (isNews && !isOwnFailure(event, terms.channelId))
-    enqueue(parts, terms, subject, { dueAt, kind: 'event', openedBy }, now)
+    enqueue(parts, terms, subject, { ...due, kind: 'event', openedBy }, now)
   if (event.status === 'open' && !standing.some(({ kind }) => kind === 'escalation'))
-    escalate(parts, terms, subject, dueAt, now)
+    escalate(parts, terms, subject, due.dueAt, now)
 }
 
 /** Unix ms. */
@@ -136,12 +136,24 @@ function escalate(parts: Parts, terms: Terms, subject: Subject, toldAt: number, 
   const { escalation } = terms
   if (!escalation || isOwnFailure(subject.event, escalation.channelId)) return
   const at = toldAt + escalation.afterSeconds * 1000
-  const dueAt = releasedAt(terms, subject.event.severity, at, parts.zones)
-  enqueue(parts, { ...terms, channelId: escalation.channelId }, subject, { dueAt, kind: 'escalation' }, now)
+  const due = dueOf(parts, terms, subject.event.severity, at)
+  enqueue(parts, { ...terms, channelId: escalation.channelId }, subject, { ...due, kind: 'escalation' }, now)
 }
 
-interface Slot {
+/** When a message may go. */
+interface Due {
+  /** Unix ms. */
   dueAt: number
+  /** Quiet hours hold it back. */
+  isQuiet?: boolean
+}
+
+function dueOf({ zones }: Parts, rule: Pick<Terms, 'quietHours'>, severity: Severity, at: number): Due {
+  const dueAt = releasedAt(rule, severity, at, zones)
+  return { dueAt, isQuiet: dueAt > at }
+}
+
+interface Slot extends Due {
   kind: 'event' | 'escalation' | 'resolved'
   /** The message that opened the conversation. */
   openedBy?: string | undefined
@@ -163,6 +175,7 @@ function enqueue({ ids, links, queue }: Parts, to: Terms, subject: Subject, slot
       ruleId: to.ruleId ?? undefined,
       severity: event.severity,
       topic: slot.kind === 'event' ? topicOf(event) : undefined,
+      untilTimeOfDay: slot.isQuiet,
       userId: to.userId ?? undefined,
     },
     now,
@@ -175,7 +188,7 @@ const onlyInforms = ({ details, type }: HealthEvent): boolean =>
 
 /** Everybody who was told of an event hears of its end, once; what waited to be told is dropped. */
 function ended(parts: Parts, event: HealthEvent, now: string): void {
-  const { people, queue, rules, subjectOf, zones } = parts
+  const { people, queue, rules, subjectOf } = parts
   queue.dropHeld(event.id)
   if (onlyInforms(event)) return
   const told = queue.told(event.id)
@@ -185,8 +198,8 @@ function ended(parts: Parts, event: HealthEvent, now: string): void {
     const rule = ruleId === null ? undefined : standing.get(ruleId)
     if (ruleId !== null && !rule?.includeResolved) continue
     const terms = { acknowledges: false, channelId, ruleId, throttleSeconds: 0, userId }
-    const dueAt = releasedAt(rule ?? {}, event.severity, Date.parse(now), zones)
-    enqueue(parts, terms, subject, { dueAt, kind: 'resolved', openedBy: conversation }, now)
+    const due = dueOf(parts, rule ?? {}, event.severity, Date.parse(now))
+    enqueue(parts, terms, subject, { ...due, kind: 'resolved', openedBy: conversation }, now)
   }
   if (people.isAnnounced(event.id)) people.announce(subject, 'resolved', { subject }, now)
 }

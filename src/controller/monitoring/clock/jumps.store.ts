@@ -38,6 +38,13 @@ const TIME_COLUMNS: TimeColumn[] = [
     table: 'chunked_recordings',
     where: 'join_at IS NOT NULL AND ',
   },
+  {
+    also: 'due_at',
+    at: 'next_attempt_at',
+    key: 'id',
+    table: 'notifications',
+    where: `status = 'queued' AND held < 2 AND `,
+  },
   ...['queued', 'retrying'].map((status) => ({
     at: 'next_attempt_at',
     key: 'id',

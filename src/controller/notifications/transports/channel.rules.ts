@@ -1,6 +1,7 @@
 // What is wrong with a channel before anything is sent: for the form that sets it up, and once more for each attempt.
+
 import { isLoopback } from '../../../kernel/loopback.ts'
-import type { EmailOptions, NtfyOptions, WebhookOptions } from './transport.ts'
+import type { EmailOptions, NtfyOptions, WebhookOptions } from '../../../wire/notifications.ts'
 
 const SIGNING_KEY = /^whsec_([A-Za-z0-9+/]+={0,2})$/
 const KEY_BYTES = { most: 64, least: 24 }

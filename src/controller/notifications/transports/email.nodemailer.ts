@@ -1,13 +1,14 @@
 // Mail by SMTP, through nodemailer: one connection for each message.
+
 import type { NodemailerError, SendMailOptions } from 'nodemailer'
 import { systemWords } from '../../../kernel/words.ts'
+import type { EmailOptions } from '../../../wire/notifications.ts'
 import { emailFault } from './channel.rules.ts'
 import { verdictOf, warningOf } from './email.rules.ts'
 import { tlsFault } from './faults.ts'
 import { htmlOf, textOf, titleOf } from './render.rules.ts'
 import {
   bounded,
-  type EmailOptions,
   type Message,
   MOST_ERROR_CHARACTERS,
   type Transport,

@@ -1,8 +1,9 @@
 // ntfy: one message published as JSON (https://docs.ntfy.sh/publish/#publish-as-json).
+import type { NtfyOptions } from '../../../wire/notifications.ts'
 import { ntfyFault } from './channel.rules.ts'
 import { post } from './receiver.ts'
-import { shortText, titleOf } from './render.rules.ts'
-import { type Message, type NtfyOptions, type Transport, type TransportBase, TransportError } from './transport.ts'
+import { shortText, titleOf, wordsOf } from './render.rules.ts'
+import { type Message, type Transport, type TransportBase, TransportError } from './transport.ts'
 
 /** ntfy makes an attachment of what is longer than 4,096 bytes. */
 const MOST_BYTES = 3_800
@@ -30,7 +31,10 @@ function publication(message: Message, topic: string) {
   const { acknowledgeUrl, conversation, kind, severity, url } = message
   const resolved = kind === 'resolved'
   return {
-    actions: acknowledgeUrl === undefined ? undefined : [{ action: 'view', label: 'Acknowledge', url: acknowledgeUrl }],
+    actions:
+      acknowledgeUrl === undefined
+        ? undefined
+        : [{ action: 'view', label: wordsOf(message).acknowledge, url: acknowledgeUrl }],
     click: url,
     message: shortText(message, MOST_BYTES),
     priority: resolved ? DEFAULT_PRIORITY : PRIORITIES[severity],

@@ -5,7 +5,40 @@ import { bounded, type Message } from './transport.ts'
 const MOST = { factLabel: 60, facts: 40, factValue: 500, paragraph: 2_000, paragraphs: 40, title: 150 }
 /** Invisible marks that turn the direction of what follows: a name could make the rest of a line read as something else. */
 const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
-const FOOTER = 'Sent automatically by Roomtone. Nobody reads answers to this address.'
+
+/** What is added to every message, in its language. */
+const WORDS = {
+  de: {
+    acknowledge: 'Bestätigen',
+    console: 'In der Konsole öffnen',
+    digest: (level: string) => `Sammelmeldung, bis zu: ${level}`,
+    escalated: (level: string) => `${level}, weitergegeben`,
+    footer: 'Von Roomtone automatisch gesendet. Antworten an diese Adresse liest niemand.',
+    more: (count: number) => `und ${count} weitere`,
+    note: ' (öffnet eine Seite mit einem Knopf)',
+    report: 'Tagesbericht',
+    resolved: 'Vorbei',
+    severities: { critical: 'Kritisch', info: 'Hinweis', warning: 'Warnung' },
+    test: 'Test',
+    untitled: 'Meldung',
+  },
+  en: {
+    acknowledge: 'Acknowledge',
+    console: 'Open in the console',
+    digest: (level: string) => `Summary, up to ${level.toLowerCase()}`,
+    escalated: (level: string) => `${level}, escalated`,
+    footer: 'Sent automatically by Roomtone. Nobody reads answers to this address.',
+    more: (count: number) => `and ${count} more`,
+    note: ' (opens a page with one button)',
+    report: 'Daily report',
+    resolved: 'Resolved',
+    severities: { critical: 'Critical', info: 'Information', warning: 'Warning' },
+    test: 'Test',
+    untitled: 'Notification',
+  },
+}
+
+export const wordsOf = ({ language = 'en' }: Pick<Message, 'language'>) => WORDS[language]
 
 interface Shown {
   facts: [label: string, value: string][]
@@ -19,11 +52,13 @@ interface Shown {
 const clean = (text: string, most: number): string => bounded(text.replace(TURNING, ''), most)
 
 /** One line for subjects and titles. */
-export const titleOf = ({ title }: Message): string => clean(title, MOST.title) || 'Notification'
+export const titleOf = (message: Message): string => clean(message.title, MOST.title) || wordsOf(message).untitled
 
 /** Everything a message shows, harmless and bounded. */
 function shown(message: Message): Shown {
   const { acknowledgeUrl, facts, paragraphs, url } = message
+  const words = wordsOf(message)
+  const more = (count: number): string[] => (count > 0 ? [words.more(count)] : [])
   return {
     facts: [
       ...facts
@@ -32,8 +67,8 @@ function shown(message: Message): Shown {
       ...more(facts.length - MOST.facts).map((text): [string, string] => ['…', text]),
     ],
     links: [
-      { href: webAddress(url), label: 'Open in the console', note: '' },
-      { href: webAddress(acknowledgeUrl), label: 'Acknowledge', note: ' (opens a page with one button)' },
+      { href: webAddress(url), label: words.console, note: '' },
+      { href: webAddress(acknowledgeUrl), label: words.acknowledge, note: words.note },
     ].filter((link): link is Shown['links'][number] => link.href !== undefined),
     paragraphs: [
       ...paragraphs.slice(0, MOST.paragraphs).map((text) => clean(text, MOST.paragraph)),
@@ -44,8 +79,6 @@ function shown(message: Message): Shown {
   }
 }
 
-const more = (count: number): string[] => (count > 0 ? [`and ${count} more`] : [])
-
 /** As the URL parser writes it, on one line; undefined for what a click should not do. */
 function webAddress(url: string | undefined): string | undefined {
   if (url === undefined || !URL.canParse(url)) return undefined
@@ -53,17 +86,16 @@ function webAddress(url: string | undefined): string | undefined {
   return /^https?:$/.test(protocol) ? href : undefined
 }
 
-const SEVERITIES = { critical: 'Critical', info: 'Information', warning: 'Warning' } as const
-
-function stateOf({ kind, severity }: Message): string {
-  const level = SEVERITIES[severity]
+function stateOf({ kind, language, severity }: Message): string {
+  const words = wordsOf({ language })
+  const level = words.severities[severity]
   const states = {
-    digest: `Summary, up to ${level.toLowerCase()}`,
-    escalation: `${level}, escalated`,
+    digest: words.digest(level),
+    escalation: words.escalated(level),
     event: level,
-    report: 'Daily report',
-    resolved: 'Resolved',
-    test: 'Test',
+    report: words.report,
+    resolved: words.resolved,
+    test: words.test,
   }
   return states[kind]
 }
@@ -75,7 +107,7 @@ export function textOf(message: Message): string {
   const table = facts.map(([label, value]) => `${`${label}:`.padEnd(width)}${value}`).join('\n')
   const doors = links.map(({ href, label, note }) => `${label}${note}:\n${href}`)
   // A line of two hyphens and a space: mail programs know that a signature follows.
-  return [`${title}\n[${state}]`, ...paragraphs, table, ...doors, `-- \n${FOOTER}`]
+  return [`${title}\n[${state}]`, ...paragraphs, table, ...doors, `-- \n${wordsOf(message).footer}`]
     .filter(Boolean)
     .join('\n\n')
     .concat('\n')
@@ -103,10 +135,10 @@ export function htmlOf(message: Message): string {
     ...paragraphs.map((text) => `<p dir="auto" style="margin:0 0 12px">${escaped(text)}</p>`),
     facts.length > 0 ? tableOf(facts) : '',
     links.length > 0 ? `<p style="margin:20px 0 0">${links.map(buttonOf).join('\n')}</p>` : '',
-    `<p style="margin:28px 0 0;font-size:13px;opacity:.75">${escaped(FOOTER)}</p>`,
+    `<p style="margin:28px 0 0;font-size:13px;opacity:.75">${escaped(wordsOf(message).footer)}</p>`,
   ]
   return `<!doctype html>
-<html lang="en">
+<html lang="${message.language ?? 'en'}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

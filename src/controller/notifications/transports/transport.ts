@@ -7,6 +7,8 @@ export interface Message {
   id: string
   kind: 'event' | 'resolved' | 'escalation' | 'report' | 'digest' | 'test'
   severity: 'info' | 'warning' | 'critical'
+  /** Of what the transports add themselves. Default: English. */
+  language?: 'en' | 'de'
   /** One line for people: subject, title. */
   title: string
   /** Paragraphs for people, plain text. */
@@ -25,24 +27,6 @@ export interface Message {
   at: string
   /** Body of the webhook. */
   body: { type: string; timestamp: string; data: Record<string, unknown> }
-}
-
-export interface EmailOptions {
-  host: string
-  port: number
-  security: 'starttls' | 'tls' | 'none'
-  username?: string
-  from: string
-  to: string[]
-}
-
-export interface WebhookOptions {
-  url: string
-}
-
-export interface NtfyOptions {
-  url: string
-  topic: string
 }
 
 /** What all transports of a controller are given. */

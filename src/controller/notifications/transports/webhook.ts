@@ -1,8 +1,10 @@
 // Webhooks as Standard Webhooks has them: an id that stays, the time of the attempt, and a signature over both and the body.
+
 import { createHmac } from 'node:crypto'
+import type { WebhookOptions } from '../../../wire/notifications.ts'
 import { signingKey, webhookFault } from './channel.rules.ts'
 import { post } from './receiver.ts'
-import { type Transport, type TransportBase, TransportError, type WebhookOptions } from './transport.ts'
+import { type Transport, type TransportBase, TransportError } from './transport.ts'
 
 /** `secret`: the signing key, `whsec_...`; without one, messages go unsigned. */
 export function webhookTransport(

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { emailTransport } from '../../../../src/controller/notifications/transports/email.nodemailer.ts'
-import type { EmailOptions } from '../../../../src/controller/notifications/transports/transport.ts'
 import { secureContext } from '../../../../src/system/host/trust.ts'
+import type { EmailOptions } from '../../../../src/wire/notifications.ts'
 import { certificate, type Mail, NO_SMTPD, smtpServer } from '../../../kit/smtp.ts'
 import { base, HOSTILE, refusal, sent } from './message.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { emailTransport } from '../../../../src/controller/notifications/transports/email.nodemailer.ts'
-import type { EmailOptions } from '../../../../src/controller/notifications/transports/transport.ts'
+import type { EmailOptions } from '../../../../src/wire/notifications.ts'
 import { type Conversation, oddServer, polite } from '../../../kit/smtp.ts'
 import { base, refusal, sent } from './message.ts'
 

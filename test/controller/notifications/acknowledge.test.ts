@@ -1,0 +1,67 @@
+// The link in a message: one button, good once, and nothing by itself.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { acknowledgeLinks } from '../../../src/controller/notifications/acknowledge.ts'
+import { keys } from '../../kit/kit.ts'
+import { world } from './world.ts'
+
+async function told(t: Parameters<typeof world>[0]) {
+  const w = await world(t)
+  await w.rule()
+  const { id: nodeId } = await w.k.enroll()
+  const event = await w.open(nodeId)
+  await w.deliver()
+  const [{ id } = { id: '' }] = w.k.rows<{ id: string }>(`SELECT id FROM notifications`)
+  const link = `/a/${acknowledgeLinks(w.k.db, keys.node).tokenOf(id)}`
+  const statusOf = async () => (await w.admin.get(`/health-events/${event}`)).json.data
+  return { ...w, event, link, nodeId, statusOf }
+}
+
+test('opening a link changes nothing, its button acknowledges in the name of the rule, once', async (t) => {
+  const { k, link, statusOf } = await told(t)
+  for (let scanner = 0; scanner < 3; scanner++) {
+    const page = await k.anonymous.get(link)
+    assert.equal(page.status, 200)
+    assert.match(page.text, /<form method="post"><button>/)
+  }
+  assert.equal((await statusOf()).status, 'open')
+  k.forget()
+  const pressed = await k.anonymous.post(link)
+  assert.deepEqual([pressed.status, pressed.headers.get('location')], [302, '/a/done'])
+  assert.equal((await k.anonymous.get('/a/done')).status, 200)
+  const { acknowledgedBy, status } = await statusOf()
+  assert.deepEqual([status, acknowledgedBy], ['acknowledged', 'notification_rule'])
+  const [row] = k.rows<{ action: string; actor_id: string; target_id: string }>(
+    `SELECT action, actor_id, target_id FROM audit_events WHERE action LIKE 'health.events.acknowledge%'`,
+  )
+  assert.equal(row?.actor_id, 'notification_rule')
+  const again = await k.anonymous.post(link)
+  assert.equal(again.status, 410)
+  assert.match(again.text, /<h1>/)
+  assert.equal((await k.anonymous.get(link)).status, 410)
+})
+
+test('a link that is made up, too old, or of what somebody else took care of is gone, with a page', async (t) => {
+  const { admin, event, k, link } = await told(t)
+  for (const path of ['/a/nothing', `/a/${'x'.repeat(5000)}`]) {
+    assert.equal((await k.anonymous.get(path)).status, 410)
+    assert.equal((await k.anonymous.post(path)).status, 410)
+  }
+  await admin.post(`/health-events/${event}/acknowledge`, {})
+  assert.match((await k.anonymous.get(link)).text, /Already taken care of/)
+  await admin.post(`/health-events/${event}/resolve`, {})
+  await admin.post(`/health-events/${event}/reopen`, {})
+  assert.equal((await k.anonymous.get(link)).status, 200)
+  k.advance('49h')
+  assert.equal((await k.anonymous.get(link)).status, 410)
+  assert.equal((await k.anonymous.post(link)).status, 410)
+})
+
+test('the token is stored nowhere, and follows the message through every attempt', async (t) => {
+  const { k, link } = await told(t)
+  const token = link.slice('/a/'.length)
+  const everything = k.rows<{ name: string }>(
+    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '%search%'`,
+  )
+  for (const { name } of everything) assert.ok(!JSON.stringify(k.rows(`SELECT * FROM "${name}"`)).includes(token), name)
+})
