@@ -41,7 +41,7 @@ const SCOPED = [
     'upload_destination',
     'upload_policy',
   ],
-  ...['upload_provider', 'watchdog_policy'],
+  ...['notification_channel', 'notification_rule', 'upload_provider', 'watchdog_policy'],
 ]
 
 interface Event {

@@ -34,6 +34,8 @@ const OTHERWISE = [
   ...['/events', '/meter-events', '/openapi.json', '/metrics', '/status', '/schedules/calendar'],
   ...['/recordings/facets', '/recordings/undelivered'],
   '/settings/switcher-mapping-options',
+  // Told with the event they are about: test/controller/notifications/delivery.test.ts.
+  '/notifications',
   ...['/audit-events', '/audit-events/facets', '/audit-events/export', '/upload-runner', '/upload-runner/actions'],
 ]
 

@@ -250,6 +250,9 @@ async function uploading(owner: Client, library: Library) {
     const body = { uploadPolicyId: policyId }
     items[key] = ok(await owner.post(`/recordings/${id}/upload-queue`, body), 201).json.data.id
   }
+  const hook = { kind: 'ntfy', name: 'Phones', ntfy: { topic: 'rooms', url: 'http://127.0.0.1:9' } }
+  const { id: channelId } = ok(await owner.post('/settings/notification-channels', hook), 201).json.data
+  ok(await owner.post('/settings/notification-rules', { channelId, minSeverity: 'critical', name: 'Worst' }), 201)
   return { destinationId: destinationId as string, items, policyId }
 }
 

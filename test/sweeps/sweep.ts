@@ -113,7 +113,9 @@ export async function attempt(r: AnyRoute, sent: Sent): Promise<{ answer: Answer
     const { status } = answer
     if (status >= 500 && !peerless(r, status)) say(`answers ${status} ${answer.text.slice(0, 200)}`)
     if (status < 400) return { answer, complaints }
-    if (typeof answer.json?.error !== 'string' || answer.json.error === '')
+    // A person who follows a link is shown a page.
+    const isPage = r.refusalPage !== undefined || (r.path.startsWith('/a/') && answer.text.includes('<h1>'))
+    if (!isPage && (typeof answer.json?.error !== 'string' || answer.json.error === ''))
       say(`has no error text: ${answer.text.slice(0, 100)}`)
     if (status === 400 && !Array.isArray(answer.json?.issues)) say('is a 400 without issues')
     if (answer.text.length > LARGEST_ANSWER) say(`answers with ${answer.text.length} bytes`)
