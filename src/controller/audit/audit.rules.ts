@@ -62,6 +62,8 @@ const SCOPED = [
   'channel_map_template',
   'recording_profile',
   'retention_policy',
+  'notification_channel',
+  'notification_rule',
   'upload_destination',
   'upload_policy',
   'upload_provider',

@@ -64,6 +64,7 @@ export function channelStore(db: Db, key: () => Uint8Array) {
   const people = db.stmt<object, { id: string }>(
     `SELECT id FROM notification_channels WHERE for_people = 1 AND enabled = 1 AND kind = 'email'`,
   )
+  const any = db.stmt<object>(`SELECT 1 FROM notification_channels LIMIT 1`)
   const get = (id: string): NotificationChannel => shownChannel(found(byId.get({ id }), 'Notification channel'))
   const sealed = (id: string, given: string | undefined, kept: string | null): string | null =>
     given === undefined ? kept : given === '' ? null : seal(key(), place(id), given)
@@ -83,6 +84,7 @@ export function channelStore(db: Db, key: () => Uint8Array) {
     /** By name. */
     list: (visibility: Visibility): NotificationChannel[] =>
       list.all(visibility.own('notification_channel'), 'x.name COLLATE NOCASE, x.id').map(shownChannel),
+    isAny: (): boolean => any.get({}) !== undefined,
     /** The channel of people's own mail, if there is one in use. */
     forPeople: (): string | undefined => people.get({})?.id,
     /** @throws Fail 400 for options that do not fit. */
