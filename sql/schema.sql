@@ -239,6 +239,20 @@ CREATE TABLE display_screens (
   last_seen_at TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE foresight_devices (
+  schedule_id TEXT PRIMARY KEY NOT NULL REFERENCES schedules (id) ON DELETE CASCADE,
+  asked       TEXT NOT NULL,                  -- the node and interface the schedule names: with others it begins anew
+  device      TEXT NOT NULL CHECK (json_valid(device))
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE foresight_kinds (
+  kind         TEXT PRIMARY KEY NOT NULL,
+  enabled      INTEGER NOT NULL CHECK (enabled IN (0, 1)),
+  lead_minutes INTEGER NOT NULL CHECK (lead_minutes BETWEEN 1 AND 1440),
+  severity     TEXT NOT NULL CHECK (severity IN ('info', 'warning', 'critical')),
+  updated_at   TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE group_members (
   group_id TEXT NOT NULL REFERENCES access_groups (id) ON DELETE CASCADE,
   user_id  TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
@@ -894,6 +908,12 @@ CREATE TABLE upload_queue (
   updated_at       TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE upload_troubles (
+  destination_id TEXT PRIMARY KEY NOT NULL REFERENCES upload_destinations (id) ON DELETE CASCADE,
+  error          TEXT NOT NULL,
+  failed_at      TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE user_grants (
   user_id       TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
   resource_type TEXT NOT NULL,
@@ -1034,6 +1054,9 @@ CREATE INDEX display_screens_link ON display_screens (link_id, created_at);
 CREATE INDEX group_members_user ON group_members (user_id);
 
 CREATE INDEX health_cells_type ON health_cells (type_id);
+
+CREATE INDEX health_foreseen ON health_events (type, schedule_id, node_id)
+  WHERE status <> 'resolved' AND substr(type, 1, 10) = 'foresight.';
 
 CREATE UNIQUE INDEX health_local_event ON health_events (node_id, local_event_id) WHERE local_event_id IS NOT NULL;
 

@@ -75,7 +75,8 @@ export class Daemon {
   #posted: unknown
   #inventoryFailures = 0
   #inventoryNotBefore = 0
-  #skewed = false
+  /** Ahead of the controller by so many seconds; undefined while the clock is right. */
+  #skewSeconds: number | undefined
   #signed: { captureDevice: boolean; online: boolean } | undefined
 
   constructor(deps: DaemonDeps) {
@@ -170,7 +171,9 @@ export class Daemon {
 
   async #beat(): Promise<void> {
     const { clock, health, link, runner } = this.#deps
-    const { agentVersion, hostname, interfaces, ipAddresses, runtime } = await this.#inventory.get()
+    const { agentVersion, hostname, interfaces, ipAddresses, runtime: found } = await this.#inventory.get()
+    const skewSeconds = this.#skewSeconds
+    const runtime = skewSeconds === undefined ? found : { ...found, clock: { ...found.clock, skewSeconds } }
     const wasFailing = this.#exchanges.failing('node_heartbeat')
     const status = runner.recording() ? 'recording' : 'online'
     const done = await this.#exchanges.run('node_heartbeat', async () => {
@@ -196,14 +199,15 @@ export class Daemon {
     const ahead = Math.max(0, asked - (theirs + 1000))
     const behind = Math.max(0, theirs - answered)
     const skew = Math.max(ahead, behind)
-    const details = { skewSeconds: Math.round((ahead - behind) / 100) / 10 }
-    if (!this.#skewed && skew > SKEW_RAISE_MS) {
-      this.#skewed = true
-      health.report({ details, severity: 'warning', type: 'agent.system.clock_skew' })
-    } else if (this.#skewed && skew <= SKEW_CLEAR_MS) {
-      this.#skewed = false
-      health.report({ details, severity: 'info', type: 'agent.system.clock_skew_recovered' })
-    }
+    const skewSeconds = Math.round((ahead - behind) / 100) / 10
+    const wasSkewed = this.#skewSeconds !== undefined
+    if (skew > (wasSkewed ? SKEW_CLEAR_MS : SKEW_RAISE_MS)) this.#skewSeconds = skewSeconds
+    else this.#skewSeconds = undefined
+    if (wasSkewed === (this.#skewSeconds !== undefined)) return
+    const [severity, type] = wasSkewed
+      ? (['info', 'clock_skew_recovered'] as const)
+      : (['warning', 'clock_skew'] as const)
+    health.report({ details: { skewSeconds }, severity, type: `agent.system.${type}` })
   }
 
   #apply(config: NodeConfig): void {

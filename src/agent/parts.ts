@@ -23,6 +23,7 @@ import { createSqliteStore } from './health/sqlite.ts'
 import { createHealthStore } from './health/store.ts'
 import { createSystemHealth, type SystemHealth } from './health/system.ts'
 import { cardId, discoverAlsa, pcmList } from './inventory/alsa.ts'
+import { clockSync } from './inventory/host.ts'
 import { collectInventory, type InventoryOptions } from './inventory/inventory.ts'
 import { namedInterface } from './inventory/named.rules.ts'
 import { createRemembered } from './inventory/remembered.ts'
@@ -161,12 +162,14 @@ function machineOf(
   log: Log,
   report: Report,
   { surely }: Calendar,
-): { disk: Disk; systemHealth: SystemHealth } {
+): { disk: Disk; machine: Pick<InventoryOptions, 'room' | 'synced'>; systemHealth: SystemHealth } {
   const { agentDir: workDir, cacheManifestFile, dfCommand, diskPath, keepUploaded } = settings
   const gauge = dfCommand ? dfGauge(dfCommand, diskPath, childEnv) : statfsGauge(diskPath)
   const [manifestFile, stateFile] = [path.resolve(cacheManifestFile), path.resolve(settings.stateFile)]
+  const disk = openDisk({ gauge, keepUploaded, log, manifestFile, report, stateFile, surely, workDir })
   return {
-    disk: openDisk({ gauge, keepUploaded, log, manifestFile, report, stateFile, surely, workDir }),
+    disk,
+    machine: { room: () => disk.guard.room(), synced: clockSync(childEnv, systemClock) },
     systemHealth: createSystemHealth({
       encoder: () => isInstalled(settings.renderCommand, childEnv.PATH ?? ''),
       everyMs: SYSTEM_HEALTH_EVERY_MS,
@@ -192,7 +195,7 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const health = healthOf(config, log, link, token)
   const calendar = createCalendar(systemClock)
   await health.start()
-  const { disk, systemHealth } = machineOf(config, log, health.report, calendar)
+  const { disk, machine, systemHealth } = machineOf(config, log, health.report, calendar)
   const bus = createBus((e) => log.error('audio listener failed and was detached', errorFields(e)))
   const { apply, live } = liveJobSettings(config)
   let defaults: AudioDefaults = {}
@@ -204,6 +207,7 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const inventory: InventoryOptions = {
     ...listing,
     denoiser: () => probe.about,
+    ...machine,
     lend: async (ref, look) => feeds.spare(await feeds.hardware('alsa', ref), look),
   }
   const runner = createJobRunner({

@@ -22,6 +22,7 @@ import { createIdentity } from './identity/module.ts'
 import type { Module } from './module.ts'
 import { createChanges } from './monitoring/changes/module.ts'
 import { createClockWatch } from './monitoring/clock/module.ts'
+import { createForesight } from './monitoring/foresight/module.ts'
 import { createHealth } from './monitoring/health/module.ts'
 import { createLive } from './monitoring/listen/module.ts'
 import { createOverview } from './monitoring/overview/module.ts'
@@ -73,12 +74,14 @@ export function createApp({ certificates, keys, running, ...given }: AppOptions)
   const switchers = createSwitchers(base, { fleet: fleet.api, health: health.api, keys, schedules: schedules.api })
   const overview = createOverview(base, { ...served, schedules: schedules.api })
   const watchdog = createWatchdog(base, { certificates, fleet: fleet.api, health: health.api, live: live.api })
+  const planned = { live: live.api, schedules: schedules.api, uploads: uploads.api }
+  const foresight = createForesight(base, { ...served, ...planned, certificates })
   const observed = { certificates, live: live.api, recordings: recordings.api, watchdogPolicies: watchdog.api }
   const status = createStatus(base, observed)
   const changes = createChanges(base, { live: live.api })
   const modules: Module<unknown>[] = [
     ...[clock, audit, identity, health, settings, fleet, releases, lifecycle, live, recordings, uploads, agentApi],
-    ...[library, schedules, switchers, overview, watchdog, status, changes, notifications],
+    ...[library, schedules, switchers, overview, watchdog, foresight, status, changes, notifications],
   ]
   const routes: AnyRoute[] = modules.flatMap((module) => module.routes ?? [])
   routes.push(openapiRoute(() => routes, version))

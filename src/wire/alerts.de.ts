@@ -89,6 +89,18 @@ export const ALERTS: Record<string, string> = {
   'controller.recording.job_cancelled': 'Eine Aufnahme wurde abgebrochen',
   'controller.recording.job_failed': 'Eine Aufnahme ist fehlgeschlagen',
   'controller.recording.upload_queue_failed': 'Eine Übertragung ist fehlgeschlagen',
+  'foresight.certificate_ends': 'Das Zertifikat der Zentrale endet vor geplanten Aufnahmen',
+  'foresight.channels_missing': 'Eine geplante Aufnahme braucht mehr Kanäle, als ihr Gerät hat',
+  'foresight.clash': 'Eine geplante Aufnahme überschneidet sich mit einer anderen',
+  'foresight.clock_off': 'Eine geplante Aufnahme: die Uhr ihres Rekorders geht falsch',
+  'foresight.controller_disk_short': 'Der Speicher der Zentrale reicht nicht für die geplanten Aufnahmen',
+  'foresight.destination_failing': 'Eine geplante Aufnahme könnte nicht an ihr Ziel übertragen werden',
+  'foresight.device_changed': 'Eine geplante Aufnahme: statt ihres Tongeräts ist ein anderes da',
+  'foresight.device_gone': 'Das Tongerät einer geplanten Aufnahme fehlt',
+  'foresight.disk_short': 'Der Speicher eines Rekorders reicht nicht für eine geplante Aufnahme',
+  'foresight.impossible': 'Eine geplante Aufnahme könnte nicht beginnen',
+  'foresight.recorder_offline': 'Der Rekorder einer geplanten Aufnahme ist nicht verbunden',
+  'foresight.unsynced': 'Eine geplante Aufnahme: die Uhr ihres Rekorders folgt keinem Zeitserver',
   'schedule.capture_channels_busy': 'Eine geplante Aufnahme wartet: ihre Kanäle sind belegt',
   'schedule.capture_channels_cross_room': 'Die Kanäle eines Plans sind in einem anderen Raum oder in mehreren',
   'schedule.capture_impossible': 'Eine geplante Aufnahme kann nicht beginnen',
@@ -108,4 +120,4 @@ export const ALERTS: Record<string, string> = {
 
 /** A kind of alert; one without a sentence, as a person reported it, by the words of its name. */
 export const alert = (type: string): string =>
-  ALERTS[type] ?? type.replace(/^(agent|controller|watchdog)\./, '').replace(/[._]/g, ' ')
+  ALERTS[type] ?? type.replace(/^(agent|controller|foresight|watchdog)\./, '').replace(/[._]/g, ' ')

@@ -89,6 +89,18 @@ export const ALERTS: Record<string, string> = {
   'controller.recording.job_cancelled': 'A recording was cancelled',
   'controller.recording.job_failed': 'A recording failed',
   'controller.recording.upload_queue_failed': 'An upload failed',
+  'foresight.certificate_ends': 'The certificate of the controller ends before takes that are due',
+  'foresight.channels_missing': 'An upcoming recording wants more channels than its device has',
+  'foresight.clash': 'An upcoming recording clashes with another one',
+  'foresight.clock_off': 'An upcoming recording: the clock of its recorder is wrong',
+  'foresight.controller_disk_short': 'The disk of the controller is too small for what is due',
+  'foresight.destination_failing': 'An upcoming recording could not be copied to its destination',
+  'foresight.device_changed': 'An upcoming recording: another sound device is in place of its own',
+  'foresight.device_gone': 'The sound device of an upcoming recording is missing',
+  'foresight.disk_short': 'The disk of a recorder is too small for an upcoming recording',
+  'foresight.impossible': 'An upcoming recording could not start',
+  'foresight.recorder_offline': 'The recorder of an upcoming recording is not connected',
+  'foresight.unsynced': 'An upcoming recording: the clock of its recorder follows no time server',
   'schedule.capture_channels_busy': 'A scheduled recording waits: its channels are in use',
   'schedule.capture_channels_cross_room': 'The channels of a schedule are in another room, or in several',
   'schedule.capture_impossible': 'A scheduled recording cannot start',
@@ -108,4 +120,4 @@ export const ALERTS: Record<string, string> = {
 
 /** A kind of alert; one without a sentence, as a person reported it, by the words of its name. */
 export const alert = (type: string): string =>
-  ALERTS[type] ?? type.replace(/^(agent|controller|watchdog)\./, '').replace(/[._]/g, ' ')
+  ALERTS[type] ?? type.replace(/^(agent|controller|foresight|watchdog)\./, '').replace(/[._]/g, ' ')

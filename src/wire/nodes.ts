@@ -1,14 +1,13 @@
 import * as z from 'zod'
 import { ReleaseTag } from './lifecycle.ts'
-import { DENOISERS } from './profiles.ts'
 import { ControllerAddress } from './provision.ts'
+import { INTERFACE_BACKENDS, Runtime } from './runtime.ts'
 import { clientId, instant, offsetInstant, Page, prose, query, someField, text, toldText } from './scalars.ts'
 import { HostKeys, publicKeyLine } from './sshkeys.ts'
 
 const NODE_STATUSES = ['provisioning', 'online', 'offline', 'degraded', 'recording', 'alerting', 'retired'] as const
 export type NodeStatus = (typeof NODE_STATUSES)[number]
 
-const INTERFACE_BACKENDS = ['alsa', 'jack', 'pipewire', 'unknown'] as const
 export const CAPTURE_BACKENDS = ['alsa', 'jack', 'pipewire'] as const
 export const CaptureBackend = z.enum(CAPTURE_BACKENDS)
 export type CaptureBackend = z.infer<typeof CaptureBackend>
@@ -59,31 +58,6 @@ export const AudioDefaults = z.strictObject({
   meterArgsTemplate: text(1, 1000).optional(),
 })
 export type AudioDefaults = z.infer<typeof AudioDefaults>
-
-/** A network that takes noise out of speech. */
-export const Denoiser = z.object({
-  engine: z.enum(DENOISERS),
-  /** Name and SHA-256 of the model file; a built-in network has its own name. */
-  model: toldText(1, 160),
-  sha256: z
-    .string()
-    .regex(/^[0-9a-f]{64}$/)
-    .optional(),
-})
-export type Denoiser = z.infer<typeof Denoiser>
-
-export const Runtime = z.object({
-  architecture: toldText(1, 255).optional(),
-  audioBackends: z.array(z.enum(INTERFACE_BACKENDS)).max(16).default([]),
-  /** What the deep engine of its enhancement runs; absent when it has none that can be used. */
-  denoiser: Denoiser.optional().catch(undefined),
-  /** Whether the program that encodes takes (ffmpeg) is installed there. */
-  encoder: z.enum(['missing', 'ready']).optional().catch(undefined),
-  kernelRelease: toldText(1, 255).optional(),
-  osName: toldText(1, 255).optional(),
-  uptimeSeconds: z.number().int().min(0).optional(),
-})
-export type Runtime = z.infer<typeof Runtime>
 
 const Capacity = z.strictObject({ maxConcurrentRecordings: z.number().int().min(1).max(128) })
 const Tags = z.array(text(1, 48)).max(32)

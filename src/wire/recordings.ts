@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import type { Capture, Undelivered } from './captures.ts'
-import { CaptureBackend, Denoiser, RecorderCachePolicy } from './nodes.ts'
+import { CaptureBackend, RecorderCachePolicy } from './nodes.ts'
 import { ChannelMode, CODECS, type Codec, Enhancement } from './profiles.ts'
+import { Denoiser } from './runtime.ts'
 import { instant, offsetInstant, Page, prose, query, someField, text, toldText } from './scalars.ts'
 
 const RECORDING_STATUSES = ['queued', 'recording', 'completed', 'failed', 'cached', 'uploaded', 'partial'] as const

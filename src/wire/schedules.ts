@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { isZone } from '../kernel/zones.ts'
 import { AccessPage, clamped } from './access.ts'
+import type { ForesightKind } from './foresight.ts'
 import { CAPTURE_BACKENDS, CaptureBackend } from './nodes.ts'
 import { ChannelMode } from './profiles.ts'
 import { clientId, prose, query, someField, text } from './scalars.ts'
@@ -214,6 +215,8 @@ export type Risk = 'channels_missing' | 'clash' | 'device_missing' | 'recorder_m
 
 export interface CalendarItem extends Occurrence {
   enabled: boolean
+  /** What health events that the caller may read foresee of this occurrence; absent when there are none. */
+  foreseen?: ForesightKind[]
   nodeId?: string
   recurrenceMode: Recurrence['mode']
   /** Of what starts within 24 hours; absent when nothing stands against it. */

@@ -196,18 +196,21 @@ describe('the agent as a daemon', { concurrency: 3 }, () => {
 
   test('a clock that is wrong is told, and the heartbeat goes on', async (t) => {
     const told = Promise.withResolvers<Record<string, unknown>>()
+    const beaten = Promise.withResolvers<number>()
     const server = await serve(
       t,
       controller((seen, response) => {
         if (kind(seen) === 'heartbeat') response.setHeader('date', new Date(Date.now() + 60_000).toUTCString())
-        if (kind(seen) === 'health-events' && bodyOf(seen).type === 'agent.system.clock_skew')
-          told.resolve(bodyOf(seen))
+        const { runtime, type } = bodyOf(seen)
+        if (type === 'agent.system.clock_skew') told.resolve(bodyOf(seen))
+        if (runtime?.clock?.skewSeconds !== undefined) beaten.resolve(runtime.clock.skewSeconds)
         return false
       }),
     )
     const { child, ended } = agent(t, server.url)
     const event = await told.promise
     assert.equal(event.severity, 'warning')
+    assert.ok((await beaten.promise) < -50, 'the next heartbeat says by how much')
     child.kill('SIGTERM')
     assert.equal(await ended, 0)
   })

@@ -15,7 +15,7 @@ import { inProject, literalsOf, nodesIn, sourcesOf, textsOf } from '../conventio
 
 const TEXTS = new Set([SyntaxKind.StringLiteral, SyntaxKind.NoSubstitutionTemplateLiteral])
 const TYPE =
-  /^(agent\.|controller\.(recording\.|notification_)|schedule\.(capture|no)_|switcher\.|watchdog\.)[a-z._]*[a-z]$/
+  /^(agent\.|controller\.(recording\.|notification_)|schedule\.(capture|no)_|switcher\.|foresight\.|watchdog\.)[a-z._]*[a-z]$/
 /** What the agent tells of a take, without the beginning that all of them have. */
 const NEWS = /^[a-z]+(_[a-z]+)+$/
 
@@ -23,7 +23,7 @@ function typesIn(checker: Checker, source: Node): string[] {
   return [...nodesIn(source)].flatMap((node) => {
     if (node.kind === SyntaxKind.CallExpression) return toldBy(checker, node as CallExpression)
     const begins = node.kind === SyntaxKind.TemplateExpression ? (node as TemplateExpression).head.text : ''
-    return TEXTS.has(node.kind) || /^(agent|controller|watchdog)\./.test(begins)
+    return TEXTS.has(node.kind) || /^(agent|controller|foresight|watchdog)\./.test(begins)
       ? textsOf(checker, node as Expression)
       : []
   })

@@ -19,6 +19,7 @@ import { instantAt } from '../../src/console/time/wall.rules.ts'
 import {
   allOnlyThere,
   coming,
+  dangersOf,
   dayAhead,
   deviceOf,
   microphones,
@@ -174,6 +175,8 @@ test('what is at risk leads to the page that mends it', () => {
   assert.equal(whereMended('recorder_offline', item), '/recorders/node%2F1')
   assert.equal(whereMended('device_missing', item), '/recorders/node%2F1/setup')
   assert.equal(whereMended('clash', item), '/schedules/sched_1')
+  assert.equal(whereMended('device_changed', item), '/recorders/node%2F1/setup')
+  assert.equal(whereMended('destination_failing', item), '/settings/destinations')
   assert.equal(whereMended('recorder_offline', { scheduleId: 'sched_1' } as CalendarItem), '/schedules/sched_1')
 })
 
@@ -380,4 +383,13 @@ test('what comes in a room is told as far as nothing is left out of it', () => {
   assert.deepEqual(withoutHoles(told), told.slice(0, 4))
   assert.deepEqual(withoutHoles([at('b', 2), at('b', 5)]), [at('b', 2), at('b', 5)])
   assert.deepEqual(withoutHoles([]), [])
+})
+
+test('a danger that was foreseen and is so now is told once', () => {
+  assert.deepEqual(dangersOf({ foreseen: ['device_gone', 'unsynced'], risks: ['device_missing'] }), [
+    'device_missing',
+    'unsynced',
+  ])
+  assert.deepEqual(dangersOf({ foreseen: ['disk_short'] }), ['disk_short'])
+  assert.deepEqual(dangersOf({}), [])
 })

@@ -142,6 +142,8 @@ const OWN_ACTIONS: Record<string, string> = {
   'schedules.occurrence.undo_move': 'the date back and the copy gone in one step',
   'settings.channel_map_assignments.actions.read': 'list, detail and actions for every settings family',
   'settings.channel_map_assignments.detail.read': 'list, detail and actions for every settings family',
+  'settings.foresight.read': 'what is foreseen of takes that are due, and how long ahead',
+  'settings.foresight.update': 'what is foreseen of takes that are due, and how long ahead',
   'settings.switchers.detail.read': 'list, detail and actions for every settings family',
 }
 

@@ -114,6 +114,8 @@ const OWN_ROUTES: Record<string, string> = {
   'GET /auth/actions user': 'what can be done with accounts as a whole',
   'GET /auth/access-policies/actions user': 'action states of the list of policies',
   'GET /settings/controller/actions user': 'action states, as every resource has them',
+  'GET /settings/foresight user': 'what is foreseen of takes that are due, and how long ahead',
+  'PATCH /settings/foresight user': 'and changed by those who manage settings',
   'GET /auth/sessions user': 'everybody sees where they are logged in',
   'DELETE /auth/sessions user': 'and ends all others at once',
   'DELETE /auth/sessions/: user': 'and ends a session they forgot somewhere',

@@ -266,6 +266,7 @@ export const GOOD: Record<string, object> = {
     targets: [{ targetId: 'n1', targetType: 'node' }],
     templateId: 'map',
   },
+  'PATCH /settings/foresight': { kinds: { clash: { enabled: false, leadMinutes: 60, severity: 'info' } } },
   'PATCH /settings/controller': { controllerName: 'C', siteName: '', weekStartsOn: 'sunday' },
   'POST /health-events': { type: 'room.remark', severity: 'warning', nodeId: 'n1', details: { a: 1 } },
   'POST /health-events/bulk-lifecycle': { action: 'suppress', eventIds: ['h1'], note: 'known' },

@@ -1,6 +1,7 @@
 // A denoiser for speech, whatever its network: frames of 480 samples at 48 kHz mono, in and out.
-import type { Denoiser as About } from '../../wire/nodes.ts'
+
 import type { DENOISERS } from '../../wire/profiles.ts'
+import type { Denoiser as About } from '../../wire/runtime.ts'
 
 export type DenoiserName = (typeof DENOISERS)[number]
 

@@ -1,4 +1,4 @@
-import type { Denoiser } from '../../wire/nodes.ts'
+import type { Denoiser } from '../../wire/runtime.ts'
 
 /** Which network the deep engine runs. Plain data: it may be sent to a thread. */
 export interface DeepModel {

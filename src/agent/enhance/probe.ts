@@ -1,5 +1,5 @@
 import { errorFields, type Log } from '../../kernel/log.ts'
-import type { Denoiser } from '../../wire/nodes.ts'
+import type { Denoiser } from '../../wire/runtime.ts'
 import type { Report } from '../health/report.ts'
 import type { Service } from '../proc/bell.ts'
 import { type DeepModel, described, ModelUnusable } from './model.rules.ts'

@@ -1,7 +1,7 @@
 import { type Clock, iso } from '../../kernel/clock.ts'
 import { version } from '../../kernel/version.ts'
 import { isInstalled } from '../../system/host/ffmpeg.ts'
-import type { Denoiser, Runtime } from '../../wire/nodes.ts'
+import type { Denoiser, Runtime } from '../../wire/runtime.ts'
 import { type AlsaOptions, channelList, discoverAlsa, type LocalInterface } from './alsa.ts'
 import { hostname, ipAddresses, runtime } from './host.ts'
 
@@ -9,6 +9,8 @@ export interface InventoryOptions extends AlsaOptions {
   clock: Clock
   /** A device named by the operator, used where there is no card. */
   configured?: () => LocalInterface | undefined
+  /** Bytes of the disk that takes to come may have; undefined when unknown. */
+  room?: () => Promise<number | undefined>
   /** What the deep engine of the enhancement runs. */
   denoiser?: () => Denoiser | undefined
   /** The program that encodes. */
@@ -17,6 +19,8 @@ export interface InventoryOptions extends AlsaOptions {
   nodeId: string
   nodeRoom: string
   nodeSite: string
+  /** Whether the clock follows a time server; undefined when nobody can tell. */
+  synced?: () => Promise<boolean | undefined>
   /** Offer a test tone when the machine has no capture device. */
   testSource: boolean
 }
@@ -60,6 +64,15 @@ async function encoderOf({ childEnv, renderCommand }: InventoryOptions): Promise
   return { encoder: (await isInstalled(renderCommand, childEnv.PATH ?? '')) ? 'ready' : 'missing' }
 }
 
+/** The state of the machine that takes depend on. */
+async function machine({ room, synced: ask }: InventoryOptions): Promise<Pick<Runtime, 'clock' | 'disk'>> {
+  const [synced, roomBytes] = [await ask?.(), await room?.()]
+  return {
+    ...(synced === undefined ? {} : { clock: { synced } }),
+    ...(roomBytes === undefined ? {} : { disk: { roomBytes } }),
+  }
+}
+
 /** Never throws for a missing tool or device. `mayProbe` false: no device is opened, because a take is running. */
 export async function collectInventory(options: InventoryOptions, mayProbe = true): Promise<Inventory> {
   const devices = await discoverAlsa(options, mayProbe)
@@ -78,7 +91,7 @@ export async function collectInventory(options: InventoryOptions, mayProbe = tru
     ipAddresses: ipAddresses(),
     lastSeenAt: iso(options.clock.now()),
     location: { room: options.nodeRoom, site: options.nodeSite },
-    runtime: { ...host, ...(denoiser && { denoiser }), ...(await encoderOf(options)) },
+    runtime: { ...host, ...(denoiser && { denoiser }), ...(await encoderOf(options)), ...(await machine(options)) },
     status: 'online',
     tags: ['recorder-agent'],
   }

@@ -1,8 +1,9 @@
 import { UserError } from '../../kernel/fail.ts'
 import type { MonitorRendition } from '../../wire/listen.ts'
 import type { MeterFrame } from '../../wire/meters.ts'
-import type { AgentHealthEvent, InterfaceInput, NodeConfig, Runtime } from '../../wire/nodes.ts'
+import type { AgentHealthEvent, InterfaceInput, NodeConfig } from '../../wire/nodes.ts'
 import type { AgentJob, JobProgress, Rendition, RenditionDetails } from '../../wire/recordings.ts'
+import type { Runtime } from '../../wire/runtime.ts'
 
 /** Body of heartbeat; the controller reads the fields it owns and ignores the rest. */
 interface Beat {

@@ -44,6 +44,8 @@ export interface RecorderCache {
   sweep(): Promise<void>
   /** Deletes copies, oldest first, to free `bytes` for a running take: audio without another copy comes first. */
   makeRoom(bytes: number): Promise<Cleanup>
+  /** Bytes of all copies: what may go when a take needs the room. */
+  bytes(): Promise<number>
   /** Resolves when everything requested so far is done and reported. */
   settled(): Promise<void>
 }
@@ -96,6 +98,14 @@ class Cache implements RecorderCache {
 
   async settled(): Promise<void> {
     await this.#queue
+  }
+
+  async bytes(): Promise<number> {
+    let sum = 0
+    await this.#inTurn('look at the copies in the recorder cache', async () => {
+      for (const entry of (await this.#known()).values()) sum += entry.bytes
+    })
+    return sum
   }
 
   async makeRoom(bytes: number): Promise<Cleanup> {

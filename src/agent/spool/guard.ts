@@ -29,6 +29,8 @@ export interface DiskGuard extends Service {
    * of other takes were deleted. A take whose capture fits may begin even if its rendered file does not: audio first.
    */
   admit(take: PlannedTake): Promise<Room | undefined>
+  /** Bytes for takes to come: what is free and the copies that may go, less what running takes need; undefined when unknown. */
+  room(): Promise<number | undefined>
 }
 
 interface GuardOptions {
@@ -103,6 +105,13 @@ class Guard implements DiskGuard {
       () => undefined,
     )
     return admitted
+  }
+
+  async room(): Promise<number | undefined> {
+    const { cache, gauge } = this.#options
+    const free = (await gauge())?.freeBytes
+    if (free === undefined) return undefined
+    return Math.max(0, Math.floor(free + (await cache.bytes()) - (await this.#remaining())))
   }
 
   async #admit(take: PlannedTake): Promise<Room | undefined> {

@@ -2,7 +2,8 @@ import type { Words } from '../words/en.ts'
 
 /** How it ended, which stands beside it: docs/audit.md. */
 const ENDS = /\.(completed|failed|partial|running|started|succeeded)$/
-const WATCHDOG = 'health.watchdog.'
+/** Alerts have the same words here: `health.watchdog.clipping` is `watchdog.clipping`. */
+const ALERT = /^health\.(?=(foresight|watchdog)\.)/
 const LIFECYCLE = 'lifecycle.'
 
 /** An action of the audit log in words; one that nobody has words for by its code. */
@@ -19,7 +20,7 @@ function wordsOf(action: string, words: Words): string | undefined {
 }
 
 const areaOf = (area: string, { actions, alert }: Words): string | undefined =>
-  actions.areas[area] ?? (area.startsWith(WATCHDOG) ? alert(`watchdog.${area.slice(WATCHDOG.length)}`) : undefined)
+  actions.areas[area] ?? (ALERT.test(area) ? alert(area.replace(ALERT, '')) : undefined)
 
 const deedOf = (deed: string, { actions, recorders }: Words): string | undefined =>
   actions.deeds[deed] ??

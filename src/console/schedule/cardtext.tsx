@@ -3,6 +3,7 @@ import type { Zone } from '../../kernel/zones.ts'
 import type { CalendarItem } from '../../wire/schedules.ts'
 import { useApp } from '../app/context.ts'
 import { timeOf } from '../time/format.rules.ts'
+import { dangersOf } from '../today/today.rules.ts'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { offsetOf } from './layout.rules.ts'
@@ -17,8 +18,9 @@ export function useTimes({ recordingEndAt, recordingStartAt }: CalendarItem, clo
 }
 
 /** What stands against it, in words. */
-export function Risks({ of: { risks = [] } }: { of: CalendarItem }) {
+export function Risks({ of }: { of: CalendarItem }) {
   const words = useWords()
-  if (risks.length === 0) return null
-  return <small class={ui.bad}>{risks.map((risk) => words.today.risks[risk]).join(', ')}</small>
+  const dangers = dangersOf(of)
+  if (dangers.length === 0) return null
+  return <small class={ui.bad}>{dangers.map((danger) => words.today.risks[danger]).join(', ')}</small>
 }

@@ -1,9 +1,13 @@
 import { useQueryClient } from '@tanstack/preact-query'
 import { useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
+import type { HealthEvent } from '../../wire/health.ts'
 import type { Recording } from '../../wire/recordings.ts'
 import type { Occurrence, Schedule } from '../../wire/schedules.ts'
+import { AlertRow, isRisk } from '../alerts/row.tsx'
 import { ActionButton, HistoryLink } from '../app/actionbutton.tsx'
+import { useApp } from '../app/context.ts'
+import { may } from '../app/may.rules.ts'
 import { useNode, useRead, useWrite } from '../data/reads.ts'
 import { TakeRows } from '../library/rows.tsx'
 import { Confirm } from '../ui/dialog.tsx'
@@ -81,6 +85,7 @@ function Shown({ schedule }: { schedule: Schedule }) {
         {schedule.enabled ? '' : `(${words.schedule.off}) `}
         {sentenceOf(schedule.recurrence, schedule.timezone, words)}
       </p>
+      <Foreseen id={schedule.id} />
       <Actions edit={() => setEditing(true)} path={path} schedule={schedule} />
       <Section title={words.schedule.title}>
         <Facts of={facts} />
@@ -91,6 +96,22 @@ function Shown({ schedule }: { schedule: Schedule }) {
         <Loading of={takes}>{({ data }) => <TakeRows empty={words.rooms.noRecent} takes={data} />}</Loading>
       </Section>
     </>
+  )
+}
+
+/** What health events say of its next take. */
+function Foreseen({ id }: { id: string }) {
+  const { me } = useApp()
+  const path = `/health-events?scheduleId=${encodeURIComponent(id)}&status=open&limit=20`
+  const alerts = useRead<{ data: HealthEvent[] }>(may(me, 'health:read') ? path : undefined, ['health'])
+  const found = (alerts.data?.data ?? []).filter(isRisk)
+  if (found.length === 0) return null
+  return (
+    <ul class={ui.rows}>
+      {found.map((event) => (
+        <AlertRow key={event.id} event={event} />
+      ))}
+    </ul>
   )
 }
 

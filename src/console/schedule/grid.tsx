@@ -211,7 +211,7 @@ function Card({ clock, hands, piece }: { clock: Zone; hands: Hands; piece: Piece
     <button
       type="button"
       ref={placed(piece.start, piece.end, lane, lanes)}
-      class={classes(css.card, mine && css.lifted, item.risks && css.clash)}
+      class={classes(css.card, mine && css.lifted, (item.risks ?? item.foreseen) && css.clash)}
       title={lanes > MAX_LANES ? `${from} ${item.scheduleName}` : undefined}
       onBlur={() => mine && hands.giveBack()}
       onClick={() => drag.settled() && hands.open({ item, to: wallOf(Date.parse(item.recordingStartAt), clock) })}

@@ -93,7 +93,7 @@ function Bar({ clock, open, piece }: { clock: Zone; open(item: CalendarItem): vo
     <button
       type="button"
       ref={along(piece)}
-      class={classes(css.card, (lanes > 1 || item.risks) && css.clash)}
+      class={classes(css.card, (lanes > 1 || item.risks || item.foreseen) && css.clash)}
       onClick={() => open(item)}
     >
       <strong>{from}</strong> <Risks of={item} />

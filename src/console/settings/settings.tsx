@@ -12,6 +12,7 @@ import { useWords } from '../words/words.ts'
 import { Calibrate } from './calibrate.tsx'
 import { Edit } from './edit.tsx'
 import { FAMILIES, type Family, type FamilyName, type Thing } from './families.rules.ts'
+import { Foresight } from './foresight.tsx'
 import { General } from './general.tsx'
 import { Assignments } from './maps.tsx'
 import { Shown } from './shown.tsx'
@@ -25,16 +26,20 @@ const MORE: Partial<Record<FamilyName, ComponentType<{ thing: Thing }>>> = {
 }
 const BELOW: Partial<Record<FamilyName, ComponentType<{ things: readonly Thing[] }>>> = { maps: Assignments }
 
+/** The tab that is no family. */
+const FORESIGHT = 'foresight'
+
 /** `id`: the family, in the address. */
 export function SettingsPage({ id }: { id: string }) {
   const words = useWords()
   const { me } = useApp()
   const name = Object.hasOwn(FAMILIES, id) ? (id as FamilyName) : undefined
-  if (id !== '' && name === undefined) return <Title>{words.failures.gone}</Title>
+  if (id !== '' && id !== FORESIGHT && name === undefined) return <Title>{words.failures.gone}</Title>
   const readable = (Object.keys(FAMILIES) as FamilyName[]).filter((family) => may(me, FAMILIES[family].read))
   const tabs = [
     ['', words.settings.general],
     ...readable.map((family) => [family, words.settings.families[family]] as const),
+    ...(may(me, 'settings:read') ? [[FORESIGHT, words.settings.foresight.title] as const] : []),
   ] as const
   return (
     <>
@@ -46,7 +51,7 @@ export function SettingsPage({ id }: { id: string }) {
               <Link
                 class={ui.tab}
                 href={family === '' ? '/settings' : `/settings/${family}`}
-                {...(family === (name ?? '') ? { 'aria-current': 'page' as const } : {})}
+                {...(family === id ? { 'aria-current': 'page' as const } : {})}
               >
                 {word}
               </Link>
@@ -54,7 +59,9 @@ export function SettingsPage({ id }: { id: string }) {
           ))}
         </ul>
       </nav>
-      {name === undefined ? <General /> : <Things key={name} family={FAMILIES[name]} name={name} />}
+      {id === FORESIGHT && <Foresight />}
+      {id === '' && <General />}
+      {name && <Things key={name} family={FAMILIES[name]} name={name} />}
     </>
   )
 }

@@ -1,4 +1,5 @@
 import type { Capture, Undelivered, UndeliveredTotal } from '../../wire/captures.ts'
+import type { ForesightKind } from '../../wire/foresight.ts'
 import type { CalendarItem, Risk } from '../../wire/schedules.ts'
 
 const HOUR_MS = 3_600_000
@@ -37,9 +38,35 @@ export function microphones(capture: Capture, word: (n: number) => string): stri
   return `${capture.interfaceName ?? capture.interfaceId}: ${names.join(', ')}`
 }
 
-/** The page on which a risk is mended: of the schedule when its recorder cannot help, else of the recorder. */
-export function whereMended(risk: Risk, { nodeId, scheduleId }: CalendarItem): string {
-  if (nodeId === undefined || risk === 'clash' || risk === 'recorder_missing' || risk === 'channels_missing')
-    return `/schedules/${encodeURIComponent(scheduleId)}`
-  return `/recorders/${encodeURIComponent(nodeId)}${risk === 'device_missing' ? '/setup' : ''}`
+/** What stands against an occurrence as it is, or is foreseen of it. */
+export type Danger = ForesightKind | Risk
+
+/** What a risk is called once it is foreseen. */
+const FORESEEN: Record<Risk, ForesightKind> = {
+  channels_missing: 'channels_missing',
+  clash: 'clash',
+  device_missing: 'device_gone',
+  recorder_missing: 'recorder_offline',
+  recorder_offline: 'recorder_offline',
+}
+
+/** Each danger once: what was foreseen and is so now is told as it is now. */
+export const dangersOf = ({ foreseen = [], risks = [] }: Pick<CalendarItem, 'foreseen' | 'risks'>): Danger[] => [
+  ...risks,
+  ...foreseen.filter((kind) => !risks.some((risk) => FORESEEN[risk] === kind)),
+]
+
+const BY_SCHEDULE: ReadonlySet<Danger> = new Set<Danger>([
+  'channels_missing',
+  'clash',
+  'impossible',
+  'recorder_missing',
+])
+const BY_DEVICE: ReadonlySet<Danger> = new Set<Danger>(['device_changed', 'device_gone', 'device_missing'])
+
+/** The page on which a danger is mended: of the schedule when its recorder cannot help, else of the recorder. */
+export function whereMended(danger: Danger, { nodeId, scheduleId }: CalendarItem): string {
+  if (danger === 'destination_failing') return '/settings/destinations'
+  if (nodeId === undefined || BY_SCHEDULE.has(danger)) return `/schedules/${encodeURIComponent(scheduleId)}`
+  return `/recorders/${encodeURIComponent(nodeId)}${BY_DEVICE.has(danger) ? '/setup' : ''}`
 }

@@ -20,7 +20,16 @@ import ui from '../ui/ui.module.css'
 import { ToDo } from '../welcome/todo.tsx'
 import { useWords } from '../words/words.ts'
 import { RecordButton } from './record.tsx'
-import { allOnlyThere, coming, dayAhead, deviceOf, microphones, onlyThere, whereMended } from './today.rules.ts'
+import {
+  allOnlyThere,
+  coming,
+  dangersOf,
+  dayAhead,
+  deviceOf,
+  microphones,
+  onlyThere,
+  whereMended,
+} from './today.rules.ts'
 
 const MAX_SHOWN = 30
 
@@ -150,8 +159,12 @@ function useRisks() {
   const status = useStatus()
   const { certificateExpiresAt: ends, failedUploads = 0, offlineNodes = 0 } = status.data?.data ?? {}
   const offline = useRead<Listed<Node>>(offlineNodes > 0 ? '/nodes?status=offline&limit=50' : undefined, ['node'])
-  const threatened = (due.data?.data ?? []).filter(({ risks }) => risks !== undefined)
+  const threatened = (due.data?.data ?? []).filter((item) => dangersOf(item).length > 0)
   const named = new Set(threatened.map(({ nodeId }) => nodeId))
+  const shown = new Set(threatened.map(({ scheduleId }) => scheduleId))
+  // What is foreseen of an occurrence stands with it.
+  const isShown = ({ scheduleId, type }: HealthEvent): boolean =>
+    scheduleId !== undefined && shown.has(scheduleId) && type.startsWith('foresight.')
   const reads: Loaded[] = [
     ...(sees ? [alerts] : []),
     ...(may(me, 'schedule:read') ? [due] : []),
@@ -159,7 +172,7 @@ function useRisks() {
     ...(offlineNodes > 0 ? [offline] : []),
   ]
   return {
-    alerts: (alerts.data?.data ?? []).filter(isRisk),
+    alerts: (alerts.data?.data ?? []).filter((event) => isRisk(event) && !isShown(event)),
     // A recorder whose next recording is told of is not told of twice.
     down: (offlineNodes > 0 ? (offline.data?.data ?? []) : []).filter(({ id }) => !named.has(id)),
     ends: ends !== undefined && Date.parse(ends) - api.now() < 21 * 86_400_000 ? ends : undefined,
@@ -262,16 +275,16 @@ const Due = ({ item: { room, roomId, scheduleId, scheduleName } }: { item: Calen
 /** One recording that may not be made, and the way to what mends it. */
 function Threatened({ item }: { item: CalendarItem }) {
   const words = useWords()
-  const [risk] = item.risks ?? []
-  if (!risk) return null
+  const [danger] = dangersOf(item)
+  if (!danger) return null
   return (
     <li class={ui.row}>
-      <Badge state="warning" word={words.today.risks[risk]} />
+      <Badge state="warning" word={words.today.risks[danger]} />
       <span class={ui.numbers}>
         <When at={item.recordingStartAt} soon />
       </span>
       <Due item={item} />
-      <Link href={whereMended(risk, item)}>{words.today.mend[risk]}</Link>
+      <Link href={whereMended(danger, item)}>{words.today.mend[danger]}</Link>
     </li>
   )
 }
@@ -292,7 +305,7 @@ function useDayAhead() {
   const { me } = useApp()
   const { end, start } = dayAhead(useHour())
   const path = may(me, 'schedule:read') ? `/schedules/calendar?start=${start}&end=${end}` : undefined
-  return useRead<{ data: CalendarItem[]; meta: { truncated: boolean } }>(path, ['schedule', 'node'])
+  return useRead<{ data: CalendarItem[]; meta: { truncated: boolean } }>(path, ['schedule', 'node', 'health'])
 }
 
 function Next() {

@@ -67,6 +67,21 @@ export class Certificates {
     return this.#served
   }
 
+  /** Until when a certificate is served without a gap, as far as the files tell: a next one counts from when it takes over. */
+  get lastsUntil(): string {
+    const { next } = this.#files
+    const { expiresAt } = this.#served
+    if (!next || iso(next.notBefore) > expiresAt) return expiresAt
+    try {
+      const after = this.#load(next).expiresAt
+      return after > expiresAt ? after : expiresAt
+    } catch (e) {
+      // What cannot be served follows nothing; `reload` tells why.
+      if (e instanceof Fail) return expiresAt
+      throw e
+    }
+  }
+
   /** `follower` is called with each new certificate. */
   onChange(follower: (shown: Served) => void): void {
     this.#listener = follower

@@ -20,16 +20,21 @@ export class DiskSpace {
     this.dir = dir
   }
 
+  /** Bytes that takes may still have; undefined where the file system does not tell. */
+  async free(): Promise<number | undefined> {
+    const { bavail, blocks, bsize } = await statfs(this.dir)
+    // Zero blocks: some network file systems do not report their size.
+    return blocks === 0 ? undefined : bavail * bsize - reservedBytes(blocks * bsize)
+  }
+
   /**
    * @throws Fail 507 `cache_write_failed` (docs/contract/uploads.md: Order of checks) when so many bytes do not fit beside
    * the reserve.
    */
   async check(bytes: number): Promise<void> {
-    const { bavail, blocks, bsize } = await statfs(this.dir)
-    // Zero blocks: some network file systems do not report their size.
-    if (bytes <= 0 || blocks === 0) return
-    const free = bavail * bsize - reservedBytes(blocks * bsize)
-    if (free < bytes)
+    if (bytes <= 0) return
+    const free = await this.free()
+    if (free !== undefined && free < bytes)
       throw new Fail(
         507,
         'cache_write_failed',

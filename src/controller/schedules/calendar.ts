@@ -2,12 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import { DAY_MS } from '../../kernel/zones.ts'
+import type { ForesightKind } from '../../wire/foresight.ts'
 import type { CalendarItem, CalendarQuery, Risk } from '../../wire/schedules.ts'
 import { sharing } from '../http/batches.ts'
 import { shownSlot } from './planning.rules.ts'
 import { type Slot, slotsAfter } from './recurrence.rules.ts'
 import { clashing, FORESEEN_MS, faultsOf, type Readiness } from './risks.rules.ts'
-import type { RiskStore } from './risks.store.ts'
+import { occurrenceKey, type RiskStore } from './risks.store.ts'
 import type { CalendarRow, ScheduleStore } from './schedules.store.ts'
 
 const WINDOW_DAYS = 42
@@ -70,6 +71,8 @@ class Earliest {
 }
 
 interface Parts {
+  /** By `occurrenceKey`; empty for one who may read no health events. */
+  foreseen: ReadonlyMap<string, ForesightKind[]>
   /** ISO. */
   now: string
   risks: RiskStore
@@ -77,7 +80,11 @@ interface Parts {
 }
 
 /** The earliest 2,000 occurrences of these schedules in a window. Yields to the event loop between schedules. */
-export async function calendarOf({ now, risks, schedules }: Parts, slices: Iterable<CalendarRow[]>, window: Window) {
+export async function calendarOf(
+  { foreseen: told, now, risks, schedules }: Parts,
+  slices: Iterable<CalendarRow[]>,
+  window: Window,
+) {
   const earliest = new Earliest()
   const turn = sharing()
   let scheduleCount = 0
@@ -96,7 +103,10 @@ export async function calendarOf({ now, risks, schedules }: Parts, slices: Itera
     }
   const entries = earliest.sorted()
   const foreseen = await foresee(risks, entries, now)
-  const items = entries.map((entry) => shown(entry, foreseen.get(entry) ?? []))
+  const items = entries.map((entry) => {
+    const kinds = told.get(occurrenceKey(entry.row.id, iso(entry.slot.scheduledAt)))
+    return shown(entry, foreseen.get(entry) ?? [], kinds)
+  })
   const meta = {
     end: iso(window.end),
     occurrenceCount: items.length,
@@ -140,9 +150,10 @@ async function foresee(risks: RiskStore, entries: readonly Entry[], now: string)
 
 const CLASH: readonly Risk[] = ['clash']
 
-const shown = ({ row, slot }: Entry, risks: Risk[]): CalendarItem => ({
+const shown = ({ row, slot }: Entry, risks: Risk[], foreseen: ForesightKind[] | undefined): CalendarItem => ({
   ...shownSlot(slot),
   enabled: true,
+  ...(foreseen ? { foreseen } : {}),
   ...(row.nodeId === null ? {} : { nodeId: row.nodeId }),
   recurrenceMode: row.recurrence.mode,
   ...(risks.length === 0 ? {} : { risks }),

@@ -37,7 +37,8 @@ export function createSchedules(base: Base, deps: Deps): Module<SchedulesApi> {
   const risks = riskStore(db, config.SVC_NODE_OFFLINE_AFTER_SECONDS, config.SVC_AGENT_CAPTURE_INTERFACE_ID)
   const alarms = alarmStore(db, health.health)
   const defaultInterfaceId = config.SVC_AGENT_CAPTURE_INTERFACE_ID
-  const take = takeMaker({ nodes, record: recordings.recording.startScheduled, schedules })
+  const { foresee, startScheduled: record } = recordings.recording
+  const { foresee: foreseeTake, take } = takeMaker({ foresee, nodes, record, schedules })
   const reassignRoom = roomReassignment({ defaultInterfaceId, nodes, rosters, schedules })
   deps.clock.include(scheduleJumps(db, schedules))
   events.on('schedule.changed', 'after', () => ticker.reschedule('schedule'))
@@ -63,7 +64,7 @@ export function createSchedules(base: Base, deps: Deps): Module<SchedulesApi> {
     },
   }
   return {
-    api: { live: schedules.liveAssignments, schedules },
+    api: { foresee: foreseeTake, live: schedules.liveAssignments, readiness: risks.readiness, schedules },
     routes: [...scheduleRoutes(parts), ...changeRoutes(parts), ...occurrenceRoutes(parts)],
     runners: [runnerOf(base, deps, { alarms, runs, schedules, take })],
   }

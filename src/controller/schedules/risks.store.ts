@@ -1,6 +1,9 @@
+import { FORESIGHT, type ForesightKind } from '../../wire/foresight.ts'
 import type { AudioDefaults } from '../../wire/nodes.ts'
 import { namesDevice, offlineBefore, STATUS } from '../fleet/nodes/status.rules.ts'
+import type { Visibility } from '../http/visibility.ts'
 import type { Db } from '../store/db.ts'
+import { type Condition, Lister } from '../store/filter.ts'
 import type { Readiness } from './risks.rules.ts'
 
 interface Row {
@@ -31,7 +34,18 @@ export function riskStore(db: Db, offlineAfterSeconds: number, configured: strin
        EXISTS (SELECT 1 FROM json_each(due.capture_channels) c WHERE c.value > coalesce(i.channel_count, 0)) AS missingChannels
        FROM due LEFT JOIN nodes n ON n.id = due.node_id LEFT JOIN interfaces i ON i.id = due.device`,
   )
+  const standing = new Lister<{ kind: ForesightKind; occurrenceAt: string; scheduleId: string }>(db, {
+    columns: `h.schedule_id AS scheduleId, substr(h.type, 11) AS kind, h.details ->> '$.occurrenceAt' AS occurrenceAt`,
+    from: 'health_events h INDEXED BY health_foreseen',
+  })
   return {
+    /** What health events that are not over foresee, by schedule and scheduled start; for one who may read these events. */
+    foreseen(visibility: Visibility): Map<string, ForesightKind[]> {
+      const all = standing.all([FORESEEN, ...visibility.healthEvents()], 'h.type, h.schedule_id, h.node_id')
+      const rows = all.filter(({ kind }) => Object.hasOwn(FORESIGHT, kind))
+      const groups = Map.groupBy(rows, ({ occurrenceAt, scheduleId }) => occurrenceKey(scheduleId, occurrenceAt))
+      return new Map([...groups].map(([key, group]) => [key, group.map(({ kind }) => kind)]))
+    },
     /** What these schedules would record from at `now`, by their ids. */
     readiness(ids: readonly string[], now: string): Map<string, Readiness> {
       const before = offlineBefore(now, offlineAfterSeconds)
@@ -39,6 +53,14 @@ export function riskStore(db: Db, offlineAfterSeconds: number, configured: strin
       return new Map(rows.map((row) => [row.id, readinessOf(row)]))
     },
   }
+}
+
+export const occurrenceKey = (scheduleId: string, occurrenceAt: string): string => `${scheduleId} ${occurrenceAt}`
+
+const FORESEEN: Condition = {
+  sql: `h.status <> 'resolved' AND substr(h.type, 1, 10) = 'foresight.'
+    AND h.type > 'foresight.' AND h.type < 'foresight/' AND h.schedule_id IS NOT NULL`,
+  params: {},
 }
 
 export type RiskStore = ReturnType<typeof riskStore>

@@ -92,13 +92,14 @@ const lists = ({ risks, schedules, visibility }: Parts): AnyRoute[] => [
     query: CalendarQuery,
     run: async ({ now, query: { end, start, ...filters }, principal }) => {
       const window = windowOf({ end, start }, now)
+      const foreseen = risks.foreseen(visibility(principal, 'health:read'))
       const slices = schedules.calendarWalk(
         visibility(principal, 'schedule:read'),
         filters,
         principal.id,
         CALENDAR_SLICE,
       )
-      const { items, meta } = await calendarOf({ now, risks, schedules }, slices, window)
+      const { items, meta } = await calendarOf({ foreseen, now, risks, schedules }, slices, window)
       return { data: items, beside: { meta } }
     },
   }),

@@ -127,6 +127,8 @@ export function scheduleStore(db: Db, zones: (name: string) => Zone) {
       write(schedule, false)
       return get(schedule.id)
     },
+    /** These schedules in the order asked for; one that does not exist is left out. */
+    some: (ids: readonly string[]): Stored[] => whole(ids.map((id) => ({ id }))),
     ofNode: (nodeId: string): Stored[] => whole(ofNode.all({ nodeId })),
     /** Its channels have moved to another room, or to none. */
     reassignRoom: (id: string, roomId: string | undefined, now: string): void =>

@@ -1,15 +1,17 @@
 import { Fail } from '../../kernel/fail.ts'
+import type { Node } from '../../wire/nodes.ts'
 import type { Segment } from '../../wire/schedules.ts'
 import type { FleetApi } from '../fleet/api.ts'
 import type { UserPrincipal } from '../http/principal.ts'
 import { isCaptureFault } from '../recordings/library/capturevalidation.rules.ts'
-import type { ScheduledTake, Started } from '../recordings/library/start.rules.ts'
+import type { Foreseen, ScheduledTake, Started } from '../recordings/library/start.rules.ts'
 import type { Stored } from './planning.rules.ts'
 import type { ScheduleStore } from './schedules.store.ts'
 import { noNode } from './schedulevalidation.ts'
 import { labelsOf } from './templates.rules.ts'
 
 interface TakeParts {
+  foresee: (take: ScheduledTake, now: string) => Foreseen
   nodes: FleetApi['nodes']
   record: (take: ScheduledTake, now: string, principal?: UserPrincipal) => Started
   schedules: ScheduleStore
@@ -23,16 +25,14 @@ interface Asked {
 }
 
 /**
- * Makes the recording and the job of a schedule. The schedule was valid when it was written, so every refusal is a conflict
- * with the present state: a 409.
+ * Makes the recording and the job of a schedule, or tells what that would come to. The schedule was valid when it was written,
+ * so every refusal is a conflict with the present state: a 409.
  */
-export function takeMaker({ nodes, record, schedules }: TakeParts) {
-  return (schedule: Stored, { startAt, seconds }: Asked, now: string, principal?: UserPrincipal): Started => {
-    const node = schedule.nodeId === undefined ? undefined : nodes.find(schedule.nodeId, now)
-    if (!node) throw noNode()
+export function takeMaker({ foresee, nodes, record, schedules }: TakeParts) {
+  const askedOf = (schedule: Stored, node: Node, { startAt, seconds }: Asked): ScheduledTake => {
     const zone = schedules.zones(schedule.timezone)
     const { captureBackend, captureChannelSelection, captureInterfaceId, channelMode } = schedule
-    const take = {
+    return {
       ...{ captureBackend, captureChannelSelection, captureInterfaceId, channelMode },
       ...labelsOf(schedule, { startAt, node, room: schedule.room, schedule, zone }),
       ...{ node, scheduleId: schedule.id, seconds, tags: schedule.tags },
@@ -42,12 +42,22 @@ export function takeMaker({ nodes, record, schedules }: TakeParts) {
       uploadPolicyIds: schedule.uploadPolicyIds,
       watchdogPolicyId: schedule.watchdogPolicyId,
     }
-    return asConflict(() => record(take, now, principal))
+  }
+  return {
+    /** What the start would ask of its recorder. @throws Fail as the start would, but for channels in use. */
+    foresee: (schedule: Stored, node: Node, asked: Asked, now: string): Foreseen =>
+      asConflict(() => foresee(askedOf(schedule, node, asked), now)),
+    take(schedule: Stored, asked: Asked, now: string, principal?: UserPrincipal): Started {
+      const node = schedule.nodeId === undefined ? undefined : nodes.find(schedule.nodeId, now)
+      if (!node) throw noNode()
+      return asConflict(() => record(askedOf(schedule, node, asked), now, principal))
+    },
   }
 }
-export type TakeMaker = ReturnType<typeof takeMaker>
+export type TakeMaker = ReturnType<typeof takeMaker>['take']
+export type TakeForesight = ReturnType<typeof takeMaker>['foresee']
 
-function asConflict(start: () => Started): Started {
+function asConflict<T>(start: () => T): T {
   try {
     return start()
   } catch (e) {

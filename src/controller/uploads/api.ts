@@ -1,4 +1,7 @@
 import type { UploadQueueStore } from './queue.store.ts'
+import type { TroubleStore } from './troubles.store.ts'
 
-/** The uploads of a take and of its chunks. */
-export type UploadsApi = Pick<UploadQueueStore, 'chunkUploads' | 'ofRecording'>
+/** The uploads of a take and of its chunks, and what stands against those to come. */
+export interface UploadsApi extends Pick<UploadQueueStore, 'chunkUploads' | 'ofRecording'> {
+  troubles: TroubleStore['byPolicy']
+}

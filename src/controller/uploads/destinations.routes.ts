@@ -20,6 +20,7 @@ export const destinationRoutes = (
   destinations: DestinationStore,
   ids: Ids,
   visibility: ReturnType<typeof visibilities>,
+  forgetTrouble: (id: string) => void,
 ): AnyRoute[] => [
   route({
     method: 'GET',
@@ -76,6 +77,7 @@ export const destinationRoutes = (
     body: DestinationPatch,
     run: ({ params, body, now }) => {
       const { before, after } = destinations.patch(params.id, body, now)
+      forgetTrouble(params.id)
       return { data: after, before, after, target: named(after) }
     },
   }),

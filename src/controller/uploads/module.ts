@@ -19,6 +19,7 @@ import { uploadQueueStore } from './queue.store.ts'
 import { reconcileStore } from './reconcile.store.ts'
 import { uploadRunnerRoutes } from './runner.routes.ts'
 import { settlement } from './settle.ts'
+import { type TroubleStore, troubleStore } from './troubles.store.ts'
 import { Uploader } from './upload.runner.ts'
 import { uploadWorkStore } from './work.store.ts'
 
@@ -50,14 +51,15 @@ export function createUploads(base: Base, deps: Deps): Module<UploadsApi> {
   const masters = config.SVC_UPLOAD_RAW_MASTERS ?? config.SVC_DATABASE_REPLICATED
   const enqueues = enqueueStore({ db, destinations, ids, masters, policies, queue, recordings })
   const enqueueCached = autoEnqueue(db, enqueues, chunks, audit)
-  const uploader = uploaderOf(base, deps, { destinations, drivers, queue })
+  const troubles = troubleStore(db, destinations)
+  const uploader = uploaderOf(base, deps, { destinations, drivers, queue, troubles })
   events.on('recording.cached', 'within', ({ now, piece, queued, recordingId }) => {
     queued.push(...enqueueCached(recordingId, now, piece))
   })
   return {
-    api: queue,
+    api: { chunkUploads: queue.chunkUploads, ofRecording: queue.ofRecording, troubles: troubles.byPolicy },
     routes: [
-      ...destinationRoutes(destinations, ids, visibility),
+      ...destinationRoutes(destinations, ids, visibility, troubles.clear),
       ...uploadPolicyRoutes(policies, ids, visibility),
       ...uploadQueueRoutes({ enqueues, fallback: BUILT_IN.upload, queue, visibility, recordings }),
       ...uploadRunnerRoutes({ log, queue, visibility, uploader }),
@@ -70,7 +72,10 @@ export function createUploads(base: Base, deps: Deps): Module<UploadsApi> {
 function uploaderOf(
   { audit, clock, config, db, events, ids, log }: Base,
   { health: { health }, recordings: { chunks, openPlaybacks, paths } }: Deps,
-  own: Pick<AttemptParts, 'destinations' | 'drivers'> & { queue: ReturnType<typeof uploadQueueStore> },
+  own: Pick<AttemptParts, 'destinations' | 'drivers'> & {
+    queue: ReturnType<typeof uploadQueueStore>
+    troubles: TroubleStore
+  },
 ): Uploader {
   const work = uploadWorkStore(db)
   const reconciles = reconcileStore({ chunks, db, held: openPlaybacks.held, queue: own.queue })
@@ -88,7 +93,7 @@ function uploaderOf(
     limits: LIMITS,
     log,
     patienceMs: PATIENCE_MS,
-    settlement: settlement({ alarms: alarmStore(db, health), audit, clock, db, log, paths, reconciles, work }),
+    settlement: settlement({ ...own, alarms: alarmStore(db, health), audit, clock, db, log, paths, reconciles, work }),
     takes: config.SVC_RECORDING_CACHE_DIR,
     work,
   })

@@ -10,6 +10,7 @@ import type { AlarmStore } from './alarms.store.ts'
 import { DriverError } from './driver.ts'
 import { pauseSeconds } from './queue.rules.ts'
 import type { ReconcileStore, Reconciliation } from './reconcile.store.ts'
+import type { TroubleStore } from './troubles.store.ts'
 import type { UploadWorkStore } from './work.store.ts'
 
 interface Parts {
@@ -20,6 +21,7 @@ interface Parts {
   db: Db
   log: Log
   reconciles: ReconcileStore
+  troubles: TroubleStore
   work: UploadWorkStore
 }
 
@@ -36,7 +38,7 @@ const superseded = ({ id, provider, recordingId, status }: UploadItem): UploadRu
 })
 
 export function settlement(parts: Parts) {
-  const { alarms, audit, clock, db, log, paths, reconciles, work } = parts
+  const { alarms, audit, clock, db, log, paths, reconciles, troubles, work } = parts
   const nowIso = (): string => iso(clock.now())
 
   const auditItem = (item: UploadItem, verification: ChecksumVerification | undefined, now: string): UploadRunItem => {
@@ -107,6 +109,7 @@ export function settlement(parts: Parts) {
         const lastError = known ? e.message : 'upload_failed'
         const next = isoPlus(now, pauseSeconds(item.attemptCount))
         const after = work.fail(item.id, claim, lastError, next, now)
+        if (after?.destinationId) troubles.note(after.destinationId, lastError, now)
         return after ? attemptsSpent(after, known ? e.reason : 'upload_failed', now) : superseded(item)
       }),
     /** Deletes uploaded files that were in use when they were first due for deletion. */
@@ -124,6 +127,7 @@ export function settlement(parts: Parts) {
         const now = nowIso()
         const after = work.succeed(item.id, claim, verification.status, now)
         if (!after) return superseded(item)
+        if (after.destinationId) troubles.clear(after.destinationId)
         alarms.clear(after, now)
         const result = auditItem(after, verification, now)
         discard(reconcile(item.recordingId, now))

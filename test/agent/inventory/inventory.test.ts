@@ -3,11 +3,13 @@ import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { readConfig } from '../../../src/agent/config.ts'
+import { clockSync } from '../../../src/agent/inventory/host.ts'
 import { collectInventory, type InventoryOptions } from '../../../src/agent/inventory/inventory.ts'
 import { createRemembered } from '../../../src/agent/inventory/remembered.ts'
 import { inventoryOptions } from '../../../src/agent/parts.ts'
 import { systemClock } from '../../../src/kernel/clock.ts'
-import { type AudioDefaults, Inventory, Runtime } from '../../../src/wire/nodes.ts'
+import { type AudioDefaults, Inventory } from '../../../src/wire/nodes.ts'
+import { Runtime } from '../../../src/wire/runtime.ts'
 import { tempDir } from '../server.ts'
 
 const fixture = path.resolve(import.meta.dirname, '../../fixtures/asound')
@@ -57,6 +59,31 @@ test('what the agent carries is told with its machine', async () => {
   }
   assert.deepEqual(Runtime.parse(await told({ denoiser: () => denoiser })).denoiser, denoiser)
   assert.equal('denoiser' in (await told({ denoiser: () => undefined })), false)
+  const { clock, disk } = Runtime.parse(await told({ room: async () => 4096, synced: async () => false }))
+  assert.deepEqual({ clock, disk }, { clock: { synced: false }, disk: { roomBytes: 4096 } })
+  const unknown = await told({ room: async () => undefined, synced: async () => undefined })
+  assert.ok(!('clock' in unknown) && !('disk' in unknown))
+})
+
+test('whether the clock follows a time server is asked of systemd, seldom, and not known without it', async (t) => {
+  const dir = tempDir(t)
+  const say = (word: string) =>
+    fs.writeFileSync(path.join(dir, 'timedatectl'), `#!/bin/sh\necho asked >> ${dir}/asked\necho ${word}\n`, {
+      mode: 0o755,
+    })
+  let at = 0
+  const sync = () => clockSync({ PATH: `${dir}:/bin:/usr/bin` }, { monotonic: () => at })
+  say('no')
+  const ask = sync()
+  assert.equal(await ask(), false)
+  say('yes')
+  assert.equal(await ask(), false, 'known for a while')
+  at += 300_000
+  assert.equal(await ask(), true)
+  assert.equal(fs.readFileSync(path.join(dir, 'asked'), 'utf8').trim().split('\n').length, 2)
+  say('')
+  assert.equal(await sync()(), undefined)
+  assert.equal(await clockSync({ PATH: '/nowhere' }, { monotonic: () => 0 })(), undefined)
 })
 
 test('with a stand-in for /proc/asound arecord does not say which devices exist', async (t) => {

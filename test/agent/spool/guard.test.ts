@@ -54,6 +54,20 @@ test('what running takes still need is not free for another, and is again when t
   room?.leave()
 })
 
+test('takes to come may have what is free and the copies that may go, less what running takes need', async (t) => {
+  const w = world(t, 100_000)
+  assert.equal(await w.guard.room(), 100_000)
+  await w.released('kept', { bytes: 20_480, policy: policy({ maxAgeDays: 7 }) })
+  const copies = await w.cache.bytes()
+  assert.ok(copies >= 20_480)
+  assert.equal(await w.guard.room(), 100_000 + copies)
+  const running = await w.guard.admit(w.take(60_000))
+  assert.equal(await w.guard.room(), 40_000 + copies)
+  running?.leave()
+  const unknown = createDiskGuard({ cache: w.cache, gauge: async () => undefined, log: quiet })
+  assert.equal(await unknown.room(), undefined)
+})
+
 test('of two takes that begin at the same moment only those that fit do', async (t) => {
   const w = world(t, 100_000)
   const rooms = await Promise.all([w.guard.admit(w.take(60_000)), w.guard.admit(w.take(60_000, 0, 'b'))])

@@ -4,6 +4,13 @@ import { counted } from './counted.ts'
 export const settings: Words['settings'] = {
   title: 'Einstellungen',
   general: 'Allgemein',
+  foresight: {
+    title: 'Vorhersage',
+    explained:
+      'Wie lange vor einer Aufnahme ihre Gefahren gemeldet werden. Wobei nichts aufgenommen würde, das wird in den letzten 15 Minuten kritisch, sofern es nicht nur mitgeteilt wird.',
+    ...{ enabled: 'Melden', leadMinutes: 'Minuten vorher', severity: 'Als' },
+    severities: { info: 'nur mitgeteilt', warning: 'Warnung', critical: 'kritisch' },
+  },
   families: {
     profiles: 'Profile',
     watchdog: 'Überwachung',

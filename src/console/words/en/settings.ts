@@ -3,6 +3,13 @@ import { counted } from './counted.ts'
 export const settings = {
   title: 'Settings',
   general: 'General',
+  foresight: {
+    title: 'Foresight',
+    explained:
+      'How long before a recording its dangers are told. What would leave nothing recorded becomes critical in the last 15 minutes, unless it is only told.',
+    ...{ enabled: 'Tell it', leadMinutes: 'Minutes ahead', severity: 'As' },
+    severities: { info: 'told only', warning: 'warning', critical: 'critical' },
+  },
   families: {
     profiles: 'Profiles',
     watchdog: 'Watchdog',

@@ -188,10 +188,11 @@ export const snapshot = ({ interfaces, ...node }: Node): object => ({ ...node, i
 
 const pick = (h: Heartbeat) => ({ agentVersion: h.agentVersion, hostname: h.hostname, ipAddresses: h.ipAddresses })
 
-// Uptime changes with every heartbeat, and is not counted as a change.
+// What changes with every heartbeat is not counted as a change: uptime, disk, and by how much a wrong clock is wrong.
 const steady = (n: Node): string => {
-  const { uptimeSeconds: _, ...runtime } = n.runtime ?? { audioBackends: [] }
-  return JSON.stringify([n.agentVersion, n.hostname, n.ipAddresses, n.status, runtime])
+  const { clock, disk: _, uptimeSeconds: __, ...runtime } = n.runtime ?? { audioBackends: [] }
+  const time = [clock?.synced, clock?.skewSeconds !== undefined]
+  return JSON.stringify([n.agentVersion, n.hostname, n.ipAddresses, n.status, runtime, time])
 }
 
 const json = (value: unknown): string | null =>

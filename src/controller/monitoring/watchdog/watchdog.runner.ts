@@ -8,6 +8,7 @@ import type { HealthStore } from '../health/health.store.ts'
 import type { Meters } from '../meters/meters.store.ts'
 import { alarms } from './alarms.ts'
 import { offlineWatch } from './offline.ts'
+import { presence, SLICE, type Step, stepWriter, TURN_MS } from './steps.ts'
 import { takeWatch } from './takes.ts'
 import { RULES, watches } from './verdict.rules.ts'
 import type { WatchStore } from './watch.store.ts'
@@ -28,14 +29,6 @@ interface WatchdogParts {
   store: WatchStore
 }
 
-interface Step {
-  changesAlarm: boolean
-  run: () => void
-}
-
-const SLICE = 50
-// How long a pass occupies the event loop before it yields, ms.
-const TURN = 8
 // After this many missed passes the controller itself was absent.
 const MISSED = 3
 
@@ -62,48 +55,26 @@ export function watchdogRunner(parts: WatchdogParts): Runner {
   const takes = takeWatch({ ...parts, alarms: alarmEvents, pace: { breakSeconds, maxSpanSeconds } })
   const rounds = new Rounds(batchSize)
   const offline = offlineWatch({ alarms: alarmEvents, health, offlineAfterSeconds, store })
-  // Since when the controller has run without a break, and its last pass; ms of the monotonic clock.
-  let presentSince: number | undefined
-  let lastPass = 0
-
-  const notePass = (at: number): void => {
-    // The process was suspended: nodes get time to report again.
-    if (presentSince === undefined || at - lastPass > MISSED * intervalSeconds * 1000) presentSince = at
-    lastPass = at
-  }
-  const presentFor = (seconds: number): boolean => lastPass - (presentSince ?? lastPass) > seconds * 1000
-
-  /** Writes in transactions of at most a turn each; a reading alone need not be synced to disk. */
-  const runSteps = async (steps: readonly Step[]): Promise<void> => {
-    for (let next = 0; next < steps.length; ) {
-      const until = clock.monotonic() + TURN
-      const durable = steps.slice(next, next + SLICE).some((step) => step.changesAlarm)
-      const limit = next + SLICE
-      db.tx(() => {
-        do (steps[next++] as Step).run()
-        while (next < Math.min(steps.length, limit) && clock.monotonic() < until)
-      }, durable)
-      await nextTurn()
-    }
-  }
+  const present = presence(intervalSeconds)
+  const runSteps = stepWriter(clock, db)
 
   const watchTakes = async (): Promise<{ active: Set<string>; changes: number; looked: number }> => {
     const active = new Set<string>()
     let [changes, looked] = [0, 0]
     rounds.begin()
     for (const slice of store.takes(SLICE)) {
-      let until = clock.monotonic() + TURN
+      let until = clock.monotonic() + TURN_MS
       for (const take of slice.filter((one) => watches(one.rules, one))) {
         active.add(take.id)
         if (!rounds.turn(take.id)) continue
         looked++
         // Read for each take: the clock may jump between them.
-        const outcome = takes.evaluate(take, iso(clock.now()), presentFor(meterMaxAgeSeconds))
+        const outcome = takes.evaluate(take, iso(clock.now()), present.lasts(meterMaxAgeSeconds))
         db.tx(outcome.write, outcome.changes > 0)
         changes += outcome.changes
         if (clock.monotonic() < until) continue
         await nextTurn()
-        until = clock.monotonic() + TURN
+        until = clock.monotonic() + TURN_MS
       }
       await nextTurn()
     }
@@ -134,8 +105,8 @@ export function watchdogRunner(parts: WatchdogParts): Runner {
     intervalSeconds,
     clockJumped: takes.clockJumped,
     tick: async (now) => {
-      notePass(clock.monotonic())
-      const nodes = offline(now, presentFor(offlineAfterSeconds))
+      present.note(clock.monotonic())
+      const nodes = offline(now, present.lasts(offlineAfterSeconds))
       await runSteps(nodes)
       const { active, changes, looked } = await watchTakes()
       const left = unwatchedAlarms(active, now)

@@ -61,6 +61,12 @@ export function recordingService(parts: StartParts) {
      */
     startScheduled: (take: rules.ScheduledTake, now: string, principal?: UserPrincipal): rules.Started =>
       principal ? redacted(principal, () => scheduled(parts, take, now)) : scheduled(parts, take, now),
+    /** What a scheduled start would ask of the recorder. @throws Fail as the start would, but for what is in use then. */
+    foresee(take: rules.ScheduledTake, now: string): rules.Foreseen {
+      const ready = scheduledTake(parts, take, now)
+      const command = { ...commandOf(parts, ready, '', ''), ...cacheRetention(ready.retention) }
+      return { command, device: ready.shape.device, seconds: ready.seconds }
+    },
   }
 }
 export type RecordingService = ReturnType<typeof recordingService>
@@ -82,7 +88,10 @@ function started(parts: StartParts, input: RecordingStart, principal: UserPrinci
   return begin(parts, { ...place, node, profile, recording, retention, seconds }, now)
 }
 
-function scheduled(parts: StartParts, take: rules.ScheduledTake, now: string): rules.Started {
+const scheduled = (parts: StartParts, take: rules.ScheduledTake, now: string): rules.Started =>
+  begin(parts, scheduledTake(parts, take, now), now)
+
+function scheduledTake(parts: StartParts, take: rules.ScheduledTake, now: string): Ready {
   const { folder, name, node, scheduleId, tags, uploadPolicyIds, watchdogPolicyId } = take
   mustServe(parts, node, take)
   const place = placed(parts, node, take)
@@ -103,7 +112,7 @@ function scheduled(parts: StartParts, take: rules.ScheduledTake, now: string): r
   const profile = parts.profiles.get(take.recordingProfileId)
   const retention = parts.policies.retentionPolicy(take.retentionPolicyId)
   const seconds = take.seconds ?? parts.defaults.seconds
-  return begin(parts, { ...place, node, profile, recording, retention, seconds }, now)
+  return { ...place, node, profile, recording, retention, seconds }
 }
 
 type Asked = Pick<RecordingStart, 'captureBackend' | 'captureChannelSelection' | 'captureInterfaceId' | 'channelMode'>

@@ -61,6 +61,14 @@ export interface Started {
   recording: Recording
 }
 
+/** What a start would ask of its recorder. */
+export interface Foreseen {
+  command: Command
+  /** Absent when the recorder chooses. */
+  device: Interface | undefined
+  seconds: number
+}
+
 /** 409: the node reported that there is nothing to record from. */
 export const noDevice = (): Fail =>
   conflict(
