@@ -208,8 +208,7 @@ describe('the agent as a daemon', { concurrency: 3 }, () => {
       }),
     )
     const { child, ended } = agent(t, server.url)
-    const event = await told.promise
-    assert.equal(event.severity, 'warning')
+    assert.equal((await told.promise).severity, 'warning')
     assert.ok((await beaten.promise) < -50, 'the next heartbeat says by how much')
     child.kill('SIGTERM')
     assert.equal(await ended, 0)
