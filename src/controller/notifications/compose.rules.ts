@@ -64,7 +64,7 @@ const placeOf = ({ node, room, site }: Subject): string | undefined =>
 
 /** What the source of the event says, in its own words. */
 const saidBy = ({ details }: HealthEvent): string[] =>
-  ['message', 'fix'].map((field) => details[field]).filter((text): text is string => typeof text === 'string')
+  ['message', 'remedy'].map((field) => details[field]).filter((text): text is string => typeof text === 'string')
 
 function factsOf(sender: Sender, { event, node, recording, room, schedule, site }: Subject): [string, string][] {
   const { facts } = sender.phrases
