@@ -159,7 +159,12 @@ async function nowhere(controller: Controller, displayName: string, maxAttempts:
 type Enrolled = { id: string; token: string }
 
 async function beat(controller: Controller, { id, token }: Enrolled): Promise<void> {
-  const { status } = await controller.ask('POST', `/nodes/${id}/heartbeat`, { agentVersion: '0.1.0', hostname: 'box' }, token)
+  const { status } = await controller.ask(
+    'POST',
+    `/nodes/${id}/heartbeat`,
+    { agentVersion: '0.1.0', hostname: 'box' },
+    token,
+  )
   assert.equal(status, 202)
 }
 
