@@ -3,7 +3,6 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Ids } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
 import { takeAll } from '../kernel/steps.ts'
-import { version } from '../kernel/version.ts'
 import { createAgentApi } from './agentapi/module.ts'
 import { createAudit } from './audit/module.ts'
 import { createBase } from './base.ts'
@@ -81,7 +80,7 @@ export function createApp({ certificates, keys, running, ...given }: AppOptions)
     ...[library, schedules, switchers, overview, watchdog, status, changes, notifications],
   ]
   const routes: AnyRoute[] = modules.flatMap((module) => module.routes ?? [])
-  routes.push(openapiRoute(() => routes, version))
+  routes.push(openapiRoute())
   ticker.add(modules.flatMap((module) => module.runners ?? []))
   clock.watch.onJump((by) => {
     for (const memory of [...modules, ticker]) memory.clockJumped?.(by)

@@ -15,8 +15,8 @@ const k = kit()
 after(() => k.close())
 const onDisk = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8')
 
-test('what is made from the code is up to date (scripts/node test/conventions/docs.update.ts makes it anew)', async () => {
-  for (const [file, text] of await renewed(k, onDisk))
+test('what is made from the code is up to date (scripts/node test/conventions/docs.update.ts makes it anew)', () => {
+  for (const [file, text] of renewed(k, onDisk))
     assert.ok(onDisk(file) === text, `${file} is out of date: run scripts/node test/conventions/docs.update.ts`)
 })
 

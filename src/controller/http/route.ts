@@ -144,6 +144,8 @@ interface Head<S extends string, B, Q> {
   upload?: true
   query?: z.ZodType<Q>
   status?: 200 | 201 | 202 | 204 | 302
+  /** Statuses of answers that are no refusals, beside `status`, in words. */
+  otherwise?: { readonly [status in 202 | 204 | 206 | 304 | 502]?: string }
   /** A login: stays open to addresses whose strangers were refused too often. */
   signsIn?: true
   /**
