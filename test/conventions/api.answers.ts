@@ -10,7 +10,7 @@ import {
   type Type,
   TypeFlags,
 } from 'typescript/unstable/sync'
-import { type Json, Schemas, unique } from './api.schemas.ts'
+import { isOptional, type Json, Schemas, unique } from './api.schemas.ts'
 import { callsOf, literalsOf, ROOT, sourcesOf, typeOf } from './compiler.ts'
 
 export interface Answers {
@@ -59,7 +59,7 @@ function schemaOf(schemas: Schemas, members: readonly Member[]): Json | undefine
     const each = unique(types.filter((type) => !isNothing(type)).map((type) => schemas.of(type)))
     return [name, each.length === 1 ? each[0] : { anyOf: each }] as const
   })
-  const required = members.filter(({ always, types }) => always && !types.some(schemas.isOptional))
+  const required = members.filter(({ always, types }) => always && !types.some(isOptional))
   return {
     type: 'object',
     properties: Object.fromEntries(properties),
@@ -89,24 +89,26 @@ function membersOf(checker: Checker, record: ObjectLiteralExpression): Member[] 
   const run = type && typeOf(checker, type, 'run')
   const [signature] = run ? checker.getSignaturesOfType(run, SignatureKind.Call) : []
   const made = signature && checker.getReturnTypeOfSignature(signature)
-  const found = new Map<string, Type[]>()
+  const found = new Map<string, { sure: number; types: Type[] }>()
   const done = made ? alternatives(checker, made) : []
   let answers = 0
-  const add = (name: string, of: Type | undefined): void => {
-    if (of) found.set(name, [...(found.get(name) ?? []), of])
+  const add = (name: string, of: Type | undefined, sure = true): void => {
+    const { sure: before, types } = found.get(name) ?? { sure: 0, types: [] }
+    if (of) found.set(name, { sure: before + Number(sure), types: [...types, of] })
   }
-  const addAll = (of: Type): void => {
-    for (const symbol of checker.getPropertiesOfType(of)) add(symbol.name, checker.getTypeOfSymbol(symbol))
+  const addAll = (of: Type, sure = true): void => {
+    for (const symbol of checker.getPropertiesOfType(of)) add(symbol.name, checker.getTypeOfSymbol(symbol), sure)
   }
   for (const one of done) {
     const response = typeOf(checker, one, 'response')
     const held = alternatives(checker, response && typeOf(checker, response, 'holds'))
-    held.forEach(addAll)
+    for (const content of held) addAll(content)
     answers += held.length || 1
     add('data', typeOf(checker, one, 'data'))
-    alternatives(checker, typeOf(checker, one, 'beside')).forEach(addAll)
+    const beside = typeOf(checker, one, 'beside')
+    for (const more of alternatives(checker, beside)) addAll(more, !beside || !isOptional(beside))
   }
-  return [...found].map(([name, types]) => ({ always: types.length >= answers, name, types }))
+  return [...found].map(([name, { sure, types }]) => ({ always: sure >= answers, name, types }))
 }
 
 function textsOf(checker: Checker, types: Declared, record: ObjectLiteralExpression, members: Member[]): string[] {

@@ -20,6 +20,10 @@ const SIMPLE: [flags: number, schema: Json][] = [
   [TypeFlags.Boolean, { type: 'boolean' }],
 ]
 
+/** Whether a value of this type may be absent. */
+export const isOptional = (type: Type): boolean =>
+  (type.flags & NOTHING) !== 0 || (type.isUnionType() && type.getTypes().some((one) => (one.flags & NOTHING) !== 0))
+
 /** Makes schemas; types with a name of ours become `components`, each once. */
 export class Schemas {
   readonly components: Record<string, Json> = {}
@@ -45,10 +49,6 @@ export class Schemas {
     }
     return { $ref: `#/components/schemas/${name}` }
   }
-
-  /** Whether a value of this type may be absent. */
-  isOptional = (type: Type): boolean =>
-    (type.flags & NOTHING) !== 0 || (type.isUnionType() && type.getTypes().some((one) => (one.flags & NOTHING) !== 0))
 
   /** The name of a type that is declared in our sources and stands for this type alone. */
   #named(type: Type): { id: number; name: string } | undefined {
@@ -106,7 +106,7 @@ export class Schemas {
       if (!of) continue
       const words = member.getDocumentationComment(checker).replaceAll(/\s+/g, ' ')
       properties[member.name] = { ...this.of(of), ...(words ? { description: words } : {}) }
-      if ((member.flags & SymbolFlags.Optional) === 0 && !this.isOptional(of)) required.push(member.name)
+      if ((member.flags & SymbolFlags.Optional) === 0 && !isOptional(of)) required.push(member.name)
     }
     const others = checker.getIndexInfosOfType(type).map((info) => this.of(info.valueType))
     return {

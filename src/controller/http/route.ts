@@ -145,7 +145,7 @@ interface Head<S extends string, B, Q> {
   query?: z.ZodType<Q>
   status?: 200 | 201 | 202 | 204 | 302
   /** Statuses of answers that are no refusals, beside `status`, in words. */
-  otherwise?: { readonly [status in 202 | 204 | 206 | 304 | 502]?: string }
+  otherwise?: { readonly [status in 201 | 202 | 204 | 206 | 304 | 502]?: string }
   /** A login: stays open to addresses whose strangers were refused too often. */
   signsIn?: true
   /**
@@ -162,7 +162,7 @@ export const UNSYNCED = false
  * Runs a synchronous write and its `*.succeeded` row in one transaction, at one instant; settles after the commit, which
  * is synced to disk unless `durable` is `UNSYNCED`.
  */
-export type Commit = <R>(write: (now: string) => Done<R>, durable?: boolean) => Promise<Done<R>>
+export type Commit = <D extends Done<unknown>>(write: (now: string) => D, durable?: boolean) => Promise<D>
 
 interface TxRoute<S extends string, A extends Auth, B, Q, R> extends Head<S, B, Q> {
   kind: 'tx'
