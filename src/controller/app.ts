@@ -12,6 +12,7 @@ import { createFleet } from './fleet/module.ts'
 import { createReleases } from './fleet/releases/module.ts'
 import type { Running } from './fleet/releases/repository.own.ts'
 import { createSwitchers } from './fleet/switchers/module.ts'
+import { docsRoutes } from './http/apidocs/docs.routes.ts'
 import type { Certificates } from './http/certificates.ts'
 import { openapiRoute } from './http/openapi.ts'
 import { consoleHandler } from './http/pages.ts'
@@ -80,7 +81,7 @@ export function createApp({ certificates, keys, running, ...given }: AppOptions)
     ...[library, schedules, switchers, overview, watchdog, status, changes, notifications],
   ]
   const routes: AnyRoute[] = modules.flatMap((module) => module.routes ?? [])
-  routes.push(openapiRoute())
+  routes.push(openapiRoute(), ...docsRoutes())
   ticker.add(modules.flatMap((module) => module.runners ?? []))
   clock.watch.onJump((by) => {
     for (const memory of [...modules, ticker]) memory.clockJumped?.(by)

@@ -12,7 +12,16 @@ import { RUN_SETTINGS, SERVER_SETTINGS } from '../../src/lifecycle/config.ts'
 import type { Kit } from '../kit/kit.ts'
 import { type Answers, answersOf } from './api.answers.ts'
 import { keyOf, shapeOf, shortened, typesOf } from './api.shapes.ts'
-import { type Deed, deedsOf, deedsTable, type Refusal, reasonsTable, refusalsOf, requestsTable } from './catalogues.ts'
+import {
+  type Deed,
+  deedsOf,
+  deedsTable,
+  type Refusal,
+  reasonsOf,
+  reasonsTable,
+  refusalsOf,
+  requestsTable,
+} from './catalogues.ts'
 import { inProject } from './compiler.ts'
 import { table } from './table.ts'
 
@@ -95,8 +104,9 @@ const OPENAPI = 'openapi.json'
 export const PAGES = Object.keys(MADE)
 
 /** With the answers, which only the compiler knows; the build puts the version in. */
-const openapiText = ({ answers, routes }: Code): string => {
-  const known = { components: answers.components, of: (r: AnyRoute) => answers.schemas.get(keyOf(r)) }
+const openapiText = ({ answers, refusals, routes }: Code): string => {
+  const of = (r: AnyRoute) => answers.schemas.get(keyOf(r))
+  const known = { components: answers.components, of, reasons: reasonsOf(refusals) }
   return `${JSON.stringify(openapi(routes, version, known), null, 2)}\n`
 }
 

@@ -56,8 +56,10 @@ const ERRORS: Record<string, [words: string, schema: keyof typeof ERROR_SCHEMAS]
 export interface AnswerSchemas {
   components: Record<string, Json>
   of(r: AnyRoute): Json | undefined
+  /** Every reason of a refusal. */
+  reasons: Json[]
 }
-const UNKNOWN: AnswerSchemas = { components: {}, of: () => undefined }
+const UNKNOWN: AnswerSchemas = { components: {}, of: () => undefined, reasons: [] }
 
 /** The OpenAPI 3.1 document of these records, as plain JSON. */
 export function openapi(routes: readonly AnyRoute[], version: string, answers: AnswerSchemas = UNKNOWN): Json {
@@ -74,6 +76,7 @@ export function openapi(routes: readonly AnyRoute[], version: string, answers: A
     openapi: '3.1.0',
     info: { title: 'Roomtone controller', version },
     servers: [{ url: '/' }],
+    'x-reasons': answers.reasons,
     paths,
     components: {
       responses: Object.fromEntries(

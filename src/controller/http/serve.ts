@@ -51,9 +51,16 @@ const CORS = {
   ],
 }
 
-// `/metrics` and the probes live at the root (docs/contract/api.md: Transport), and so do the URL a technician types and the
+// `/metrics` and the probes live at the root (docs/contract/api.md: Transport), and so do the URLs that people type and the
 // links of messages.
-const ROOT_PATHS: ReadonlySet<string> = new Set(['/healthz', '/install.sh', '/metrics', '/readyz'])
+const ROOT_PATHS: ReadonlySet<string> = new Set([
+  '/docs',
+  '/docs.css',
+  '/healthz',
+  '/install.sh',
+  '/metrics',
+  '/readyz',
+])
 export const mounted = (path: string): string =>
   ROOT_PATHS.has(path) || path.startsWith('/a/') ? path : API_PREFIX + path
 
