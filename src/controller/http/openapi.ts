@@ -175,6 +175,10 @@ export function schemaOf(schema: z.ZodType): Json {
   return json as Json
 }
 
+const EMPTY = new Set(['204', '304'])
+/** Told to people, by links in messages. */
+const PAGES = new Set(['410'])
+
 function responses(r: AnyRoute, answers: AnswerSchemas): Json {
   const statuses = ['401', '404', '500', '503', ...(r.body || r.query ? ['400'] : []), ...(r.permission ? ['403'] : [])]
   if (r.body) statuses.push('413')
@@ -187,7 +191,7 @@ function responses(r: AnyRoute, answers: AnswerSchemas): Json {
   const done = success(r, answers.of(r))
   const others = Object.entries(r.otherwise ?? {}).map(([status, description]) => [
     status,
-    status === '204' || status === '304' ? { description } : { ...done, description },
+    { ...(EMPTY.has(status) ? {} : PAGES.has(status) ? { content: { 'text/html': {} } } : done), description },
   ])
   return { [r.status ?? 200]: done, ...Object.fromEntries(others), ...Object.fromEntries(errors) }
 }

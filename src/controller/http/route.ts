@@ -144,8 +144,8 @@ interface Head<S extends string, B, Q> {
   upload?: true
   query?: z.ZodType<Q>
   status?: 200 | 201 | 202 | 204 | 302
-  /** Statuses of answers that are no refusals, beside `status`, in words. */
-  otherwise?: { readonly [status in 201 | 202 | 204 | 206 | 304 | 502]?: string }
+  /** Statuses of answers other than `status` that are no errors in JSON, in words. */
+  otherwise?: { readonly [status in 201 | 202 | 204 | 206 | 304 | 410 | 502]?: string }
   /** A login: stays open to addresses whose strangers were refused too often. */
   signsIn?: true
   /**
