@@ -42,6 +42,7 @@ try {
   unpackRecurrent()
   await bundleConsole(path.join(work, 'console'))
   fs.writeFileSync(path.join(work, 'NOTICE'), notice(root))
+  fs.writeFileSync(path.join(work, 'openapi.json'), describedApi())
   if (!options['bundle-only']) for (const arch of arches) await executable(arch)
   publish('main.cjs', 'bundle/main.cjs')
   publish('main.cjs.map', 'bundle/main.cjs.map')
@@ -71,6 +72,12 @@ async function bundleWorkers() {
     outdir: path.join(work, 'workers'),
     outExtension: { '.js': '.cjs' },
   })
+}
+
+/** What the API is, with the version that is built. */
+function describedApi() {
+  const document = readJson('openapi.json')
+  return JSON.stringify({ ...document, info: { ...document.info, version } })
 }
 
 /** The recurrent denoiser comes as text inside a script of two megabytes; embedded is what it unfolds to. */
@@ -157,6 +164,7 @@ function assets(arch) {
     'wasm/rnnoise.wasm': 'wasm/rnnoise.wasm',
     LICENSE: from('LICENSE'),
     NOTICE: 'NOTICE',
+    'openapi.json': 'openapi.json',
     'native/better_sqlite3.node': from(`node_modules/better-sqlite3/prebuilds/linux-${arch}.node`),
     ...Object.fromEntries(files.filter((file) => !file.endsWith('.ts')).map((file) => [file, from(file)])),
   }

@@ -3,7 +3,6 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Ids } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
 import { takeAll } from '../kernel/steps.ts'
-import { version } from '../kernel/version.ts'
 import { createAgentApi } from './agentapi/module.ts'
 import { createAudit } from './audit/module.ts'
 import { createBase } from './base.ts'
@@ -13,6 +12,7 @@ import { createFleet } from './fleet/module.ts'
 import { createReleases } from './fleet/releases/module.ts'
 import type { Running } from './fleet/releases/repository.own.ts'
 import { createSwitchers } from './fleet/switchers/module.ts'
+import { docsRoutes } from './http/apidocs/docs.routes.ts'
 import type { Certificates } from './http/certificates.ts'
 import { openapiRoute } from './http/openapi.ts'
 import { consoleHandler } from './http/pages.ts'
@@ -84,7 +84,7 @@ export function createApp({ certificates, keys, running, ...given }: AppOptions)
     ...[library, schedules, switchers, overview, watchdog, foresight, status, changes, notifications],
   ]
   const routes: AnyRoute[] = modules.flatMap((module) => module.routes ?? [])
-  routes.push(openapiRoute(() => routes, version))
+  routes.push(openapiRoute(), ...docsRoutes())
   ticker.add(modules.flatMap((module) => module.runners ?? []))
   clock.watch.onJump((by) => {
     for (const memory of [...modules, ticker]) memory.clockJumped?.(by)

@@ -8,12 +8,18 @@ import {
   type Symbol as Sym,
   SymbolFlags,
   type Type,
+  TypeFlags,
 } from 'typescript/unstable/sync'
+import { isOptional, type Json, Schemas, unique } from './api.schemas.ts'
 import { callsOf, literalsOf, ROOT, sourcesOf, typeOf } from './compiler.ts'
 
 export interface Answers {
+  /** JSON schemas of the named types. */
+  components: Record<string, Json>
   /** By `METHOD /path auth`, as the records have them: the members of the answer, `data` and what stands beside it. */
   routes: Map<string, string[]>
+  /** By the same keys: the answer as a JSON schema; undefined where the compiler cannot tell. */
+  schemas: Map<string, Json | undefined>
   /** Declarations of the named types in those answers, by name. */
   types: Map<string, string>
 }
@@ -26,14 +32,41 @@ const MAKERS = new Set(['route', 'flow', 'stream'])
 
 /** What `project` says; it is opened with `inProject`. */
 export function answersOf(project: Project): Answers {
-  const answers: Answers = { routes: new Map(), types: new Map() }
+  const schemas = new Schemas(project)
+  const answers: Answers = { components: schemas.components, routes: new Map(), schemas: new Map(), types: new Map() }
   const types = new Declared(project, answers.types)
   for (const record of sourcesOf(project, 'src/controller').flatMap(({ source }) => recordsIn(source))) {
-    const answered = membersOf(project.checker, types, record)
-    for (const key of keysOf(project.checker, record)) answers.routes.set(key, answered)
+    const members = membersOf(project.checker, record)
+    const answered = textsOf(project.checker, types, record, members)
+    for (const key of keysOf(project.checker, record)) {
+      answers.routes.set(key, answered)
+      answers.schemas.set(key, schemaOf(schemas, members))
+    }
   }
   return answers
 }
+
+/** A member of an answer, with each type it may have; not `always` where some answers lack it. */
+interface Member {
+  always: boolean
+  name: string
+  types: Type[]
+}
+
+function schemaOf(schemas: Schemas, members: readonly Member[]): Json | undefined {
+  if (members.length === 0) return undefined
+  const properties = members.map(({ name, types }) => {
+    const each = unique(types.filter((type) => !isNothing(type)).map((type) => schemas.of(type)))
+    return [name, each.length === 1 ? each[0] : { anyOf: each }] as const
+  })
+  const required = members.filter(({ always, types }) => always && !types.some(isOptional))
+  return {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    ...(required.length > 0 ? { required: required.map(({ name }) => name) } : {}),
+  }
+}
+const isNothing = (type: Type): boolean => (type.flags & (TypeFlags.Undefined | TypeFlags.Void)) !== 0
 
 /** The object given to each call of a maker of records. */
 const recordsIn = (source: Node): ObjectLiteralExpression[] =>
@@ -50,26 +83,40 @@ function keysOf(checker: Checker, record: ObjectLiteralExpression): string[] {
   )
 }
 
-function membersOf(checker: Checker, types: Declared, record: ObjectLiteralExpression): string[] {
+/** What every kind of answer of a record has. */
+function membersOf(checker: Checker, record: ObjectLiteralExpression): Member[] {
   const type = checker.getTypeAtLocation(record)
   const run = type && typeOf(checker, type, 'run')
   const [signature] = run ? checker.getSignaturesOfType(run, SignatureKind.Call) : []
   const made = signature && checker.getReturnTypeOfSignature(signature)
-  const members = new Map<string, Set<string>>()
-  const add = (name: string, of: Type | undefined): void => {
-    if (!of) return
-    types.note(of)
-    members.set(name, (members.get(name) ?? new Set()).add(textOf(checker, of, record)))
+  const found = new Map<string, { sure: number; types: Type[] }>()
+  const done = made ? alternatives(checker, made) : []
+  let answers = 0
+  const add = (name: string, of: Type | undefined, sure = true): void => {
+    const { sure: before, types } = found.get(name) ?? { sure: 0, types: [] }
+    if (of) found.set(name, { sure: before + Number(sure), types: [...types, of] })
   }
-  for (const done of made ? alternatives(checker, made) : []) {
-    const response = typeOf(checker, done, 'response')
-    for (const held of alternatives(checker, response && typeOf(checker, response, 'holds')))
-      for (const symbol of checker.getPropertiesOfType(held)) add(symbol.name, checker.getTypeOfSymbol(symbol))
-    add('data', typeOf(checker, done, 'data'))
-    for (const beside of alternatives(checker, typeOf(checker, done, 'beside')))
-      for (const symbol of checker.getPropertiesOfType(beside)) add(symbol.name, checker.getTypeOfSymbol(symbol))
+  const addAll = (of: Type, sure = true): void => {
+    for (const symbol of checker.getPropertiesOfType(of)) add(symbol.name, checker.getTypeOfSymbol(symbol), sure)
   }
-  return [...members].map(([name, texts]) => plain(`${name}: ${[...texts].join(' | ')}`))
+  for (const one of done) {
+    const response = typeOf(checker, one, 'response')
+    const held = alternatives(checker, response && typeOf(checker, response, 'holds'))
+    for (const content of held) addAll(content)
+    answers += held.length || 1
+    add('data', typeOf(checker, one, 'data'))
+    const beside = typeOf(checker, one, 'beside')
+    for (const more of alternatives(checker, beside)) addAll(more, !beside || !isOptional(beside))
+  }
+  return [...found].map(([name, { sure, types }]) => ({ always: sure >= answers, name, types }))
+}
+
+function textsOf(checker: Checker, types: Declared, record: ObjectLiteralExpression, members: Member[]): string[] {
+  return members.map(({ name, types: each }) => {
+    for (const type of each) types.note(type)
+    const texts = new Set(each.map((type) => textOf(checker, type, record)))
+    return plain(`${name}: ${[...texts].join(' | ')}`)
+  })
 }
 
 /** The members of a union, of what a promise gives; nothing else. */

@@ -4,10 +4,11 @@ import { readFileSync } from 'node:fs'
 import * as path from 'node:path'
 import { after, test } from 'node:test'
 import * as z from 'zod'
+import { written } from '../../src/controller/http/apidocs/shapes.rules.ts'
 import { schemaOf } from '../../src/controller/http/openapi.ts'
 import { kit } from '../kit/kit.ts'
 import { answersOf } from './api.answers.ts'
-import { answerOf, keyOf, written } from './api.shapes.ts'
+import { answerOf, keyOf } from './api.shapes.ts'
 import { inProject, ROOT } from './compiler.ts'
 import { renewed } from './docs.ts'
 
@@ -15,8 +16,8 @@ const k = kit()
 after(() => k.close())
 const onDisk = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8')
 
-test('what is made from the code is up to date (scripts/node test/conventions/docs.update.ts makes it anew)', async () => {
-  for (const [file, text] of await renewed(k, onDisk))
+test('what is made from the code is up to date (scripts/node test/conventions/docs.update.ts makes it anew)', () => {
+  for (const [file, text] of renewed(k, onDisk))
     assert.ok(onDisk(file) === text, `${file} is out of date: run scripts/node test/conventions/docs.update.ts`)
 })
 

@@ -136,6 +136,8 @@ const OWN_ACTIONS: Record<string, string> = {
   'notifications.read': 'what was sent, and what was not',
   'notifications.retry': 'once more',
   'notifications.acknowledge': 'the button of a message',
+  'docs.read': 'the document of all records, for people',
+  'docs.style': 'how that page looks',
   'openapi.read': 'the document of all records',
   'recordings.cache_file.offset': 'offset of an interrupted upload',
   'recordings.waveform.read': 'waveform peaks, made once and stored',

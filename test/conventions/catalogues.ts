@@ -82,15 +82,23 @@ const objectsIn = (source: Node): ObjectLiteralExpression[] =>
 
 /** docs/reasons.md: one row for each reason and status. */
 export function reasonsTable(refusals: readonly Refusal[]): string {
-  const byReason = Map.groupBy(refusals, ({ reason, status }) => `\`${reason}\` ${status}`)
-  const rows = [...byReason].sort(byFirst).map(([, same]) => {
+  const rows = reasonsOf(refusals).map(({ messages, parts, reason, status }) => [
+    `\`${reason}\``,
+    status,
+    messages.join(' · '),
+    parts.join(', '),
+  ])
+  return table(['Reason', 'Status', 'Message', 'Part'], rows)
+}
+
+/** Each reason with each of its statuses once, in order. */
+export const reasonsOf = (refusals: readonly Refusal[]) =>
+  [...Map.groupBy(refusals, ({ reason, status }) => `\`${reason}\` ${status}`)].sort(byFirst).map(([, same]) => {
     const { reason = '', status = '' } = same[0] ?? {}
     const messages = same.flatMap((r) => r.messages).filter((text) => !/^<[^<]*>$/.test(text))
     const parts = same.map(({ part }) => part).sort()
-    return [`\`${reason}\``, status, [...new Set(messages)].join(' · '), [...new Set(parts)].join(', ')]
+    return { messages: [...new Set(messages)], parts: [...new Set(parts)], reason, status }
   })
-  return table(['Reason', 'Status', 'Message', 'Part'], rows)
-}
 
 export interface Deed {
   action: string

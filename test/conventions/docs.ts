@@ -4,13 +4,24 @@ import { helpText } from '../../src/agent/config.ts'
 import type { Row } from '../../src/agent/settings.rows.ts'
 import { SETTINGS as AGENT } from '../../src/agent/settings.ts'
 import { SETTINGS as CONTROLLER } from '../../src/controller/config.ts'
+import { openapi } from '../../src/controller/http/openapi.ts'
 import type { AnyRoute } from '../../src/controller/http/route.ts'
 import { mounted } from '../../src/controller/http/serve.ts'
+import { version } from '../../src/kernel/version.ts'
 import { RUN_SETTINGS, SERVER_SETTINGS } from '../../src/lifecycle/config.ts'
 import type { Kit } from '../kit/kit.ts'
 import { type Answers, answersOf } from './api.answers.ts'
-import { shapeOf, shortened, typesOf } from './api.shapes.ts'
-import { type Deed, deedsOf, deedsTable, type Refusal, reasonsTable, refusalsOf, requestsTable } from './catalogues.ts'
+import { keyOf, shapeOf, shortened, typesOf } from './api.shapes.ts'
+import {
+  type Deed,
+  deedsOf,
+  deedsTable,
+  type Refusal,
+  reasonsOf,
+  reasonsTable,
+  refusalsOf,
+  requestsTable,
+} from './catalogues.ts'
 import { inProject } from './compiler.ts'
 import { table } from './table.ts'
 
@@ -92,10 +103,15 @@ const OPENAPI = 'openapi.json'
 /** Pages with parts that are made. */
 export const PAGES = Object.keys(MADE)
 
+/** With the answers, which only the compiler knows; the build puts the version in. */
+const openapiText = ({ answers, refusals, routes }: Code): string => {
+  const of = (r: AnyRoute) => answers.schemas.get(keyOf(r))
+  const known = { components: answers.components, of, reasons: reasonsOf(refusals) }
+  return `${JSON.stringify(openapi(routes, version, known), null, 2)}\n`
+}
+
 /** Every file that is made or has parts that are, by its name, as it should be. */
-export async function renewed(k: Kit, read: (file: string) => string): Promise<Map<string, string>> {
-  const { json } = await k.as('viewer').get('/openapi.json')
-  const { routes } = k
+export function renewed({ routes }: Pick<Kit, 'routes'>, read: (file: string) => string): Map<string, string> {
   const code = inProject((project) => ({
     answers: answersOf(project),
     deeds: deedsOf(project, routes),
@@ -103,7 +119,7 @@ export async function renewed(k: Kit, read: (file: string) => string): Promise<M
     routes,
   }))
   const pages = PAGES.map((page) => [page, withParts(page, read(page), code)] as const)
-  return new Map([...pages, [OPENAPI, `${JSON.stringify(json, null, 2)}\n`]])
+  return new Map([...pages, [OPENAPI, openapiText(code)]])
 }
 
 /** @throws Error when a pair of markers is missing */

@@ -6,6 +6,5 @@ import { renewed } from './docs.ts'
 
 const place = (file: string): string => path.resolve(import.meta.dirname, '../..', file)
 const k = kit()
-for (const [file, text] of await renewed(k, (name) => readFileSync(place(name), 'utf8')))
-  writeFileSync(place(file), text)
+for (const [file, text] of renewed(k, (name) => readFileSync(place(name), 'utf8'))) writeFileSync(place(file), text)
 await k.close()

@@ -54,6 +54,7 @@ const WITHOUT_PERMISSION = [
   'GET /auth/me/notifications (user)',
   'PATCH /auth/me/notifications (user)',
   'GET /openapi.json (user)',
+  'GET /docs (user)',
 ]
 
 test('every user route names a permission', () => {
@@ -68,6 +69,7 @@ test('routes without authentication are these and no others', () => {
     open.sort(),
     [
       ...promised,
+      'GET /docs.css',
       'GET /install.sh',
       'GET /a/:token',
       'POST /a/:token',
@@ -83,9 +85,9 @@ test('an audit base belongs to one record and looks like family.resource.verb', 
   for (const { action } of k.routes) assert.match(action, /^[a-z_]+(\.[a-z_-]+)+$/)
 })
 
-test('only probes, the installer and the page of a link leave no audit row', () => {
+test('only probes, the installer, a style and the page of a link leave no audit row', () => {
   const silent = k.routes.filter((r) => r.audit === 'none').map((r) => r.path)
-  assert.deepEqual(silent.sort(), ['/a/:token', '/healthz', '/install.sh', '/readyz'])
+  assert.deepEqual(silent.sort(), ['/a/:token', '/docs.css', '/healthz', '/install.sh', '/readyz'])
 })
 
 test('GET and DELETE take no body', () => {
@@ -166,6 +168,8 @@ const OWN_ROUTES: Record<string, string> = {
   'POST /notifications/:/retry user': 'once more',
   'GET /a/: none': 'the page of an acknowledge link, which changes nothing',
   'POST /a/: none': 'its button',
+  'GET /docs user': 'the document of all records, for people',
+  'GET /docs.css none': 'how that page looks',
   'GET /openapi.json user': 'the document of all records',
 }
 

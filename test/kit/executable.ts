@@ -7,7 +7,7 @@ import * as path from 'node:path'
 export const ROOT = path.resolve(import.meta.dirname, '..', '..')
 const BUILT = path.join(ROOT, 'dist', 'roomtone')
 const PARTS = [
-  ...['models', 'scripts/install-agent.sh', 'src', 'sql', 'systemd'],
+  ...['models', 'openapi.json', 'scripts/install-agent.sh', 'src', 'sql', 'systemd'],
   ...['build.mjs', 'package.json', 'package-lock.json', 'scripts/console.ts'],
 ]
 

@@ -87,7 +87,7 @@ export function kit(options: KitOptions = {}) {
     headers = {},
   ): Promise<Answer> => {
     const raw = typeof body === 'string' || body instanceof Uint8Array
-    const full = /^\/(metrics|healthz|readyz|a\/)/.test(path) ? path : `/api/v1${path}`
+    const full = /^\/(a\/|docs|metrics|healthz|readyz)/.test(path) ? path : `/api/v1${path}`
     const response = await controller.app.request(full, {
       method,
       headers: { ...(token ? { authorization: `Bearer ${token}` } : {}), ...headers },

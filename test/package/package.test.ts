@@ -68,8 +68,10 @@ describe('the Debian package', { skip: has('dpkg-deb') ? false : 'no package wit
     }
     for (const name of [
       'cloud-init/user-data.yaml',
+      'grafana/fleet.json',
       'litestream/litestream.yml',
       'litestream/roomtone-litestream.service',
+      'prometheus/roomtone.rules.yml',
     ])
       assert.equal(
         fs.readFileSync(path.join(docs, 'examples', name), 'utf8'),

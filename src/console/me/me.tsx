@@ -31,6 +31,9 @@ export function MePage(_: { id: string }) {
         </dl>
         <div class={ui.row}>
           <KeysButton />
+          <a class={ui.button} href="/docs" target="_blank" rel="noreferrer">
+            {words.me.api}
+          </a>
         </div>
       </Section>
       <LanguageChoice />

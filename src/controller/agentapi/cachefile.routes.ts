@@ -45,6 +45,7 @@ const attachRoute = (parts: Parts, places: ConcurrencyLimit): AnyRoute =>
     perMinute: 1200,
     upload: true,
     status: 201,
+    otherwise: { 204: 'A part was kept: the upload goes on at Upload-Offset' },
     run: async ({ params, query, request, principal }, commit) => {
       if (places.full(principal.nodeId)) throw tooManyUploads()
       const leave = places.take(principal.nodeId)

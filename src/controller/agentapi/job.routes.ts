@@ -26,6 +26,7 @@ interface Parts {
 type ClaimRequest = Parameters<RecordingsApi['claims']['peek']>[1]
 
 type Claimed = Done<Job | Job[] | null>
+const NO_JOB = { 204: 'There is no job' } as const
 const nothing: Claimed = { data: null, status: 204, changed: false }
 
 /** How an agent finds, claims, renews and ends its jobs (docs/contract/agent.md: Jobs and claims). */
@@ -59,6 +60,7 @@ const peekRoute = (parts: Parts): AnyRoute =>
     ...agent,
     target: node,
     action: 'recording_jobs.next',
+    otherwise: NO_JOB,
     audit: 'telemetry',
     query: WaitQuery,
     run: async ({ params, query, request }) => {
@@ -71,6 +73,7 @@ const claimRoute = (parts: Parts, name: 'claim-next' | 'claim-next-group', actio
   flow({
     method: 'POST',
     path: `/nodes/:id/recording-jobs/${name}` as const,
+    otherwise: NO_JOB,
     ...agent,
     target: node,
     action,

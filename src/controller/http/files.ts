@@ -47,6 +47,9 @@ const codeOf = (e: unknown): string => (e as NodeJS.ErrnoException).code ?? ''
  * byte is asked for and closed with the last one, or when the client goes.
  * @throws Fail 409 when the file is missing, unreadable or outside of `root`; 416 with the size for a range beyond it.
  */
+/** What a route with `sendFile` may answer beside the whole file. */
+export const IN_PARTS = { 206: 'The range that was asked for', 304: 'Not changed' } as const
+
 export async function sendFile(
   request: Incoming,
   root: string,

@@ -19,6 +19,9 @@ export function pageMeta(returned: number, total: number, limit: number | undefi
 /** A response whose type names its content; docs/api.md is generated from it. */
 type Holding<T> = Response & { readonly holds?: T }
 
+/** A whole answer as JSON. */
+export const held = <T extends object>(content: T, status = 200): Holding<T> => Response.json(content, { status })
+
 /**
  * A list of any length as one JSON answer `{ data }`, with `meta` where it is asked for: one slice of rows per turn of
  * the event loop, as fast as the client reads, in flat memory.

@@ -122,7 +122,7 @@ export function requestAudit(pipeline: Pipeline, call: Call) {
     pipeline.audit.write(entry('nodes.ssh_credential.confirmed', 'succeeded', { details }), call.now)
   }
 
-  const succeeded = <R>(done: Done<R>): Done<R> => {
+  const succeeded = <D extends Done<unknown>>(done: D): D => {
     if (r.audit === 'decision' || r.audit === 'none') return done
     const { actor, after, before, correlation, each, outcome = 'succeeded', target: made } = done
     const ended = removesTarget(r) ? pipeline.endPermissions(target()) : undefined

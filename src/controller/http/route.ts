@@ -144,6 +144,8 @@ interface Head<S extends string, B, Q> {
   upload?: true
   query?: z.ZodType<Q>
   status?: 200 | 201 | 202 | 204 | 302
+  /** Statuses of answers other than `status` that are no errors in JSON, in words. */
+  otherwise?: { readonly [status in 201 | 202 | 204 | 206 | 304 | 410 | 502]?: string }
   /** A login: stays open to addresses whose strangers were refused too often. */
   signsIn?: true
   /**
@@ -160,7 +162,7 @@ export const UNSYNCED = false
  * Runs a synchronous write and its `*.succeeded` row in one transaction, at one instant; settles after the commit, which
  * is synced to disk unless `durable` is `UNSYNCED`.
  */
-export type Commit = <R>(write: (now: string) => Done<R>, durable?: boolean) => Promise<Done<R>>
+export type Commit = <D extends Done<unknown>>(write: (now: string) => D, durable?: boolean) => Promise<D>
 
 interface TxRoute<S extends string, A extends Auth, B, Q, R> extends Head<S, B, Q> {
   kind: 'tx'

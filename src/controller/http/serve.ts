@@ -51,11 +51,10 @@ const CORS = {
   ],
 }
 
-// `/metrics` and the probes live at the root (docs/contract/api.md: Transport), and so do the URL a technician types and the
+// `/metrics` and the probes live at the root (docs/contract/api.md: Transport), and so do the URLs that people type and the
 // links of messages.
-const ROOT_PATHS: ReadonlySet<string> = new Set(['/healthz', '/install.sh', '/metrics', '/readyz'])
-export const mounted = (path: string): string =>
-  ROOT_PATHS.has(path) || path.startsWith('/a/') ? path : API_PREFIX + path
+const AT_ROOT = /^\/(a\/.+|docs|docs\.css|healthz|install\.sh|metrics|readyz)$/
+export const mounted = (path: string): string => (AT_ROOT.test(path) ? path : API_PREFIX + path)
 
 function byPath(routes: readonly AnyRoute[]): [string, AnyRoute[]][] {
   const map = new Map<string, AnyRoute[]>()

@@ -36,6 +36,7 @@ export const acknowledgeRoutes = (parts: Parts): AnyRoute[] => [
   stream({
     method: 'GET',
     path: '/a/:token',
+    otherwise: { 410: 'A page that says that the link is no longer good' },
     auth: 'none',
     permission: null,
     action: 'notifications.acknowledge_page.read',
@@ -54,6 +55,7 @@ export const acknowledgeRoutes = (parts: Parts): AnyRoute[] => [
   route({
     method: 'POST',
     path: '/a/:token',
+    otherwise: { 410: 'A page that says that the link is no longer good' },
     auth: 'none',
     permission: null,
     perMinute: 30,

@@ -113,6 +113,7 @@ function moveOccurrence(parts: OccurrenceParts): AnyRoute {
     action: 'schedules.occurrence.move',
     target: one,
     body: OccurrenceMove,
+    otherwise: { 201: 'Of a series: the occurrence became a schedule of its own' },
     run: ({ body, now, params, principal }) => {
       const [from, to] = [instant(body.occurrenceStartAt, 'occurrenceStartAt'), instant(body.newStartAt, 'newStartAt')]
       const before = schedules.get(params.id)

@@ -20,5 +20,6 @@ export const me: Words['me'] = {
   endOthers: 'Alle anderen Sitzungen beenden',
   ended: 'Sitzung beendet.',
   roles: 'Rollen',
+  api: 'API für Programme',
   noRoles: 'keine: Ihre Rechte gelten Raum für Raum',
 }

@@ -21,5 +21,6 @@ export const me = {
   endOthers: 'End all other sessions',
   ended: 'Session ended.',
   roles: 'Roles',
+  api: 'API for programs',
   noRoles: 'none: what you may do is set room by room',
 }

@@ -55,6 +55,7 @@ export const lifecycleRoutes = ({ dispatch, events, ids, jobs, nodes }: Parts): 
     audit: 'decision',
     body: LifecycleRequest,
     status: 202,
+    otherwise: { 502: 'The action failed: the job says why' },
     run: async ({ params, body, principal }, commit) => {
       const action = allowed(params.action)
       let made: LifecycleJob | undefined

@@ -1,7 +1,7 @@
 import { Fail, found, notFound } from '../../../kernel/fail.ts'
 import { errorFields, type Log } from '../../../kernel/log.ts'
 import { sumLine, tagOfVersion } from '../../../system/host/release.rules.ts'
-import { sendFile } from '../../http/files.ts'
+import { IN_PARTS, sendFile } from '../../http/files.ts'
 import { type AnyRoute, type Incoming, route, type Streamed, stream } from '../../http/route.ts'
 import type { Releases } from './releases.ts'
 import { type Asked, askedFor, factsOf, type Held, type HeldFile } from './repository.rules.ts'
@@ -37,6 +37,7 @@ const download = (parts: Parts, auth: 'bootstrap' | 'node', action: string): Any
   stream({
     method: 'GET',
     path: '/nodes/:id/agent-release/:file',
+    otherwise: IN_PARTS,
     auth,
     permission: null,
     action,

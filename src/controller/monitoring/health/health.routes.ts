@@ -178,7 +178,7 @@ const hrefOf = (id: string, action?: string): string =>
   `${API_PREFIX}/health-events/${encodeURIComponent(id)}${action ? `/${action}` : ''}`
 
 const links = (id: string) => ({
-  ...Object.fromEntries(HEALTH_MOVES.map((action) => [action, hrefOf(id, action)])),
+  ...(Object.fromEntries(HEALTH_MOVES.map((action) => [action, hrefOf(id, action)])) as Record<HealthMove, string>),
   bulkLifecycle: `${API_PREFIX}/health-events/bulk-lifecycle`,
   detail: hrefOf(id),
 })

@@ -55,6 +55,7 @@ const audioRoute = (air: Parts): AnyRoute =>
     path: '/nodes/:id/listen/stream',
     ...monitor,
     action: 'listen.monitor.stream',
+    otherwise: { 204: 'Nothing new was heard in time' },
     target: node,
     query: ListenQuery,
     run: async ({ params: { id }, query, request, principal, now }) => {

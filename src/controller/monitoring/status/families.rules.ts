@@ -3,11 +3,13 @@ import { HEALTH_STATUSES, SEVERITIES } from '../../../wire/health.ts'
 import type { HealthCount, JobCount, RecordingCount, UploadCount } from './counts.store.ts'
 import { counter, type Family, gauge, type Sample } from './family.rules.ts'
 import type { NodeGauge, Running } from './metrics.store.ts'
+import { type Operations, operationFamilies } from './operations.rules.ts'
 import { type Signals, signalFamilies } from './signals.rules.ts'
 import type { Tally } from './tally.store.ts'
 
 export interface RunnerGauge {
   enabled: boolean
+  intervalSeconds: number
   lastDurationMs?: number
   lastError?: string
   lastRunAt?: string
@@ -22,8 +24,11 @@ export interface Snapshot extends Signals {
   certificateExpiresAt?: string | undefined
   health: HealthCount[]
   jobs: JobCount[]
+  lateSchedules: number
   nodes: NodeGauge[]
   now: string
+  /** Only for callers who see everything. */
+  operations: Operations | undefined
   recordings: RecordingCount[]
   runners: RunnerGauge[]
   running: Running[]
@@ -33,6 +38,8 @@ export interface Snapshot extends Signals {
 
 /** Recordings in progress that have series of their own; a fleet has one or a few per node. */
 const MAX_RUNNING = 1000
+/** Kinds of health events, by node, that have series of their own. */
+const MAX_STANDING = 2000
 
 const REACHABLE: ReadonlySet<string> = new Set(['online', 'degraded', 'recording', 'alerting'])
 const ACTIVE_HEALTH = HEALTH_STATUSES.filter((status) => status !== 'resolved')
@@ -76,6 +83,7 @@ export const families = (s: Snapshot): Family[] => [
   ...healthFamilies(s),
   ...uploadFamilies(s),
   ...runnerFamilies(s.runners),
+  ...operationFamilies(s),
 ]
 
 function recordingFamilies({ jobs, nodes, now, recordings, running }: Snapshot): Family[] {
@@ -148,6 +156,11 @@ function healthFamilies({ health, nodes }: Snapshot): Family[] {
         ),
       ),
     ),
+    gauge(
+      'health_events_standing',
+      `Health events that are not resolved, by type and node (empty: none); at most ${MAX_STANDING} series`,
+      standing(health),
+    ),
     counter('health_events_total', 'Health events that ever came to this status, by type', everReached(health)),
     gauge(
       'recording_watchdog_alerts_active',
@@ -168,6 +181,12 @@ function healthFamilies({ health, nodes }: Snapshot): Family[] {
     ),
   ]
 }
+
+const standing = (health: HealthCount[]): Sample[] =>
+  health
+    .filter((c) => isActive(c) && c.n > 0)
+    .slice(0, MAX_STANDING)
+    .map(({ n, nodeId, severity, status, type }) => [{ event_type: type, node_id: nodeId, severity, status }, n])
 
 const sum = (counts: HealthCount[], fits: Fits, value: 'n' | 'total'): number =>
   counts.reduce((all, c) => all + (fits(c) ? c[value] : 0), 0)
@@ -245,6 +264,11 @@ function runnerFamilies(table: RunnerGauge[]): Family[] {
       of('enabled'),
       'Whether the runner is switched on',
       each((r) => Number(r.enabled)),
+    ),
+    gauge(
+      of('interval_seconds'),
+      'Longest time between the starts of two passes',
+      each((r) => r.intervalSeconds),
     ),
     gauge(
       of('failing'),

@@ -21,14 +21,20 @@ export const outage = (): Promise<string> => textOf(availability(true))
 /** CPU, memory, handles, event loop and garbage collection of this process; collected from the first call on. */
 export function processMetrics(): () => Promise<string> {
   let registry: Registry | undefined
-  return () => {
+  return async () => {
     if (!registry) {
       registry = new Registry()
       collectDefaultMetrics({ register: registry })
+      // Gauges that are named like counters; the same numbers stand in those without `_total`, by kind.
+      for (const kind of ['handles', 'requests', 'resources'])
+        registry.removeSingleMetric(`nodejs_active_${kind}_total`)
     }
-    return registry.metrics()
+    return known(await registry.metrics())
   }
 }
+
+/** Without the samples that have no value: an empty histogram has no mean. */
+const known = (text: string): string => text.replaceAll(/^[^#\n].* Nan\n/gim, '')
 
 async function textOf({ help, name, samples, type }: Family): Promise<string> {
   const registry = new Registry()
@@ -40,5 +46,5 @@ async function textOf({ help, name, samples, type }: Family): Promise<string> {
     if (i > 0 && i % SLICE === 0) await nextTurn()
     family.inc(labels, value)
   }
-  return registry.metrics()
+  return known(await registry.metrics())
 }

@@ -14,6 +14,7 @@ import type { CountStore } from './counts.store.ts'
 import { families, type RunnerGauge, type Snapshot } from './families.rules.ts'
 import { CONTENT_TYPE, exposition, outage, processMetrics } from './metrics.prometheus.ts'
 import type { MetricsStore } from './metrics.store.ts'
+import type { Operations } from './operations.rules.ts'
 import type { Input, Signals } from './signals.rules.ts'
 import type { AuditTally, Tally } from './tally.store.ts'
 
@@ -28,6 +29,7 @@ interface MetricsParts {
   listeners: Pick<ListenSessions, 'count'>
   meters: Meters
   metrics: MetricsStore
+  operations: () => Promise<Operations>
   visibility: ReturnType<typeof visibilities>
   runners: () => RunnerGauge[]
   startedAtMs: number
@@ -100,7 +102,10 @@ async function snapshot(parts: MetricsParts, principal: UserPrincipal, now: stri
   await nextTurn()
   const uploads = counts.uploads(visible)
   await nextTurn()
-  return { ...fromMemory, recordings, jobs, health, uploads, running: metrics.running(visible) }
+  const lateSchedules = metrics.late(visible, now)
+  const operations = visible.unrestricted ? await parts.operations() : undefined
+  const running = metrics.running(visible)
+  return { ...fromMemory, health, jobs, lateSchedules, operations, recordings, running, uploads }
 }
 
 // A caller with a limited scope cannot read the audit of scoped resources, so it is not counted for them either.

@@ -7,6 +7,7 @@ import type { WatchdogPolicyStore } from '../watchdog/policies.store.ts'
 import { countStore } from './counts.store.ts'
 import { metricsRoutes } from './metrics.routes.ts'
 import { metricsStore } from './metrics.store.ts'
+import { operations } from './operations.ts'
 import { probeRoutes } from './probes.routes.ts'
 import { statusRoutes } from './status.routes.ts'
 import { auditTally } from './tally.store.ts'
@@ -23,10 +24,11 @@ export function createStatus(base: Base, { certificates, live, recordings, watch
   const { authorization, clock, config, db, group, ticker } = base
   const startedAtMs = clock.now()
   const begun = clock.monotonic()
+  const metrics = metricsStore(db, config.SVC_NODE_OFFLINE_AFTER_SECONDS)
   const observed = {
     certificates,
     counts: countStore(db),
-    metrics: metricsStore(db, config.SVC_NODE_OFFLINE_AFTER_SECONDS),
+    metrics,
     visibility: authorization.visibility,
     runners: () => ticker.status(),
   }
@@ -49,6 +51,7 @@ export function createStatus(base: Base, { certificates, live, recordings, watch
         layouts: live.layouts,
         listeners: live.listeners,
         meters: live.meters,
+        operations: operations(base, metrics),
         startedAtMs,
         tally: auditTally(db),
       }),

@@ -1,4 +1,5 @@
 import { version } from '../../../kernel/version.ts'
+import { held } from '../../http/page.ts'
 import { type AnyRoute, stream } from '../../http/route.ts'
 import type { Db } from '../../store/db.ts'
 import type { CommitGroup } from '../../store/group.ts'
@@ -19,7 +20,7 @@ export const probeRoutes = (db: Db, group: Pick<CommitGroup, 'failing'>, started
       ...open,
       action: 'status.healthz',
       audit: 'none',
-      run: async () => ({ response: Response.json({ ok: true, ...service }) }),
+      run: async () => ({ response: held({ ok: true, ...service }) }),
     }),
     stream({
       method: 'GET',
@@ -30,10 +31,7 @@ export const probeRoutes = (db: Db, group: Pick<CommitGroup, 'failing'>, started
       run: async () => {
         const ok = reachable(() => alive.get({})) && db.inPlace() && writable()
         return {
-          response: Response.json(
-            { ok, database: ok ? 'ready' : 'unreachable', ...service },
-            { status: ok ? 200 : 503 },
-          ),
+          response: held({ ok, database: ok ? 'ready' : 'unreachable', ...service }, ok ? 200 : 503),
         }
       },
     }),

@@ -1,8 +1,9 @@
 import type { HealthEvent } from '../../../wire/health.ts'
 import { type Job, RecordingFilters, RecordingIds } from '../../../wire/recordings.ts'
+import type { PageMeta } from '../../../wire/scalars.ts'
 import type { UploadItem } from '../../../wire/uploads.ts'
 import { csvExport, EXPORT_SLICE } from '../../http/csv.ts'
-import { pageMeta, slicedList } from '../../http/page.ts'
+import { held, pageMeta, slicedList } from '../../http/page.ts'
 import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, route, stream } from '../../http/route.ts'
 import type { Visibility, visibilities } from '../../http/visibility.ts'
@@ -58,8 +59,8 @@ const listRoutes = ({ visibility, recordings }: Library): AnyRoute[] => [
       }
       const { exact, rows, total } = recordings.list(seen, query, limit)
       const { totalIsLowerBound: _, ...meta } = pageMeta(rows.length, total, limit, offset)
-      const page = exact ? meta : { ...meta, totalIsLowerBound: true }
-      return { response: Response.json({ data: rows, meta: page }) }
+      const page: PageMeta = exact ? meta : { ...meta, totalIsLowerBound: true }
+      return { response: held({ data: rows, meta: page }) }
     },
   }),
   route({

@@ -4,7 +4,7 @@ import type { Ids } from '../../../kernel/ids.ts'
 import { API_PREFIX } from '../../../wire/headers.ts'
 import type { Permission } from '../../../wire/permissions.ts'
 import { type Rendition, RenditionQuery } from '../../../wire/recordings.ts'
-import { sendFile } from '../../http/files.ts'
+import { IN_PARTS, sendFile } from '../../http/files.ts'
 import { ConcurrencyLimit, tooManyStreams } from '../../http/places.ts'
 import type { UserPrincipal } from '../../http/principal.ts'
 import type { Principals } from '../../http/principals.ts'
@@ -220,6 +220,7 @@ const mediaRoutes = (playback: Playback): AnyRoute[] => {
     stream({
       method: 'GET',
       path: '/recordings/:id/stream',
+      otherwise: IN_PARTS,
       ...listen,
       action: 'recordings.playback.stream',
       query: RenditionQuery,
@@ -229,6 +230,7 @@ const mediaRoutes = (playback: Playback): AnyRoute[] => {
     stream({
       method: 'GET',
       path: '/recordings/:id/file',
+      otherwise: IN_PARTS,
       ...download,
       action: 'recordings.download.file',
       query: RenditionQuery,

@@ -26,6 +26,7 @@ export const waveformRoutes = ({ making, recordings, waveforms }: Parts): AnyRou
     action: 'recordings.waveform.read',
     target: (p) => ({ type: 'recording', id: p.id }),
     query: WaveformQuery,
+    otherwise: { 202: 'It is being made: ask again after Retry-After' },
     run: ({ params: { id }, query: { points = POINTS, rendition } }): Done<Waveform> => {
       recordings.get(id)
       const file = chosenFile(byRendition(recordings.files(id)), rendition)
