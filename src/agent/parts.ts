@@ -14,6 +14,8 @@ import { Feeds } from './capture/feeds.ts'
 import type { CaptureRights } from './capture/rights.rules.ts'
 import { Standby } from './capture/standby.ts'
 import type { AgentConfig } from './config.ts'
+import { DoctorCalls } from './doctor/calls.ts'
+import { createTold, toldText } from './doctor/told.ts'
 import { createEnhancer } from './enhance/enhance.ts'
 import { described, modelOf } from './enhance/model.rules.ts'
 import { ModelProbe } from './enhance/probe.ts'
@@ -186,7 +188,12 @@ function machineOf(
 export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const { childEnv, settings } = config
   makeDir(settings.agentDir)
-  const lock = await lockDirectory(settings.agentDir)
+  const told = createTold({
+    recording: () => runner.recording(),
+    sampleSeconds: settings.meterSampleSeconds,
+    silentBelow: settings.meterFlatlineDbfs,
+  })
+  const lock = await lockDirectory(settings.agentDir, () => toldText(told))
   const token = createToken(config.controllerToken, (sentence) => log.warn(sentence))
   const link = openLink(config, token.current)
   const health = healthOf(config, log, link, token)
@@ -223,7 +230,19 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const probed = async () => (await collectInventory(inventory)).interfaces
   const withRights = { ...settings, captureRights: captureRights(settings) }
   const standby = new Standby({ childEnv, clock: systemClock, feeds, interfaces: probed, log, settings: withRights })
-  const meters = new Meters({ bus, clock: systemClock, interfaces, link, log, report: health.report, settings, token })
+  const meters = new Meters({
+    bus,
+    clock: systemClock,
+    heard: told.measured,
+    interfaces,
+    link,
+    log,
+    report: health.report,
+    settings,
+    token,
+  })
+  bus.subscribe(told.listener)
+  const doctor = new DoctorCalls({ config, findings: told.findings, inventory, link, log, token })
   devices.onChange(() => standby.look())
   const heartbeatMs = settings.heartbeatSeconds * 1000
   const listen = new Listen({ bus, clock: systemClock, heartbeatMs, link, model, report: health.report })
@@ -234,6 +253,7 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
       standby.apply(said)
       meters.apply(said)
       if (settings.monitorChunkSync) listen.apply(said)
+      doctor.apply(said)
       disk.cache.setPolicies(said.recorderCachePolicies)
     },
     bus,
@@ -244,7 +264,16 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
     link,
     lock,
     runner,
-    services: [disk.guard, devices, ...(settings.systemHealth ? [systemHealth] : []), probe, standby, meters, listen],
+    services: [
+      disk.guard,
+      devices,
+      ...(settings.systemHealth ? [systemHealth] : []),
+      probe,
+      standby,
+      meters,
+      listen,
+      doctor,
+    ],
     systemHealth,
     token,
   }

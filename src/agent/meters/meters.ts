@@ -34,6 +34,8 @@ export type MeterSettings = Pick<
 interface MetersDeps {
   bus: Pick<SoundBus, 'subscribe'>
   clock: Clock
+  /** Called with every measurement of an open device. */
+  heard?: (opening: Opening, measurement: Measurement) => void
   interfaces: () => Promise<LocalInterface[]>
   link: Pick<Link, 'meterFrame'>
   log: Log
@@ -155,6 +157,7 @@ export class Meters implements Service {
 
   #measured(opening: Opening, measurement: Measurement): void {
     const frame = frameOf(opening, measurement, this.#deps.settings.nodeId)
+    this.#deps.heard?.(opening, measurement)
     this.#poster.post(frame)
     if (frame.quick) return
     this.#tell(this.#devices.heard(opening.device))
