@@ -1,3 +1,4 @@
+import * as z from 'zod'
 import type { Profile } from './profiles.ts'
 import type { WatchdogPolicy } from './watchdog.ts'
 
@@ -54,3 +55,28 @@ export interface Status {
   /** As `recordingProfile`. */
   watchdogPolicy?: WatchdogPolicy
 }
+
+/** `runners`: how the background work stands, told to the controller's own machine only. */
+export const ReadinessQuery = z.object({ runners: z.unknown().transform((given) => given === '1') })
+
+/** What `GET /readyz` answers. */
+export const Readiness = z.object({
+  database: z.string(),
+  ok: z.boolean(),
+  runners: z
+    .array(
+      z.object({
+        enabled: z.boolean(),
+        intervalSeconds: z.number(),
+        lastError: z.string().optional(),
+        lastRunAt: z.string().optional(),
+        name: z.string(),
+        running: z.boolean(),
+      }),
+    )
+    .optional(),
+  service: z.literal('roomtone'),
+  startedAt: z.string(),
+  version: z.string(),
+})
+export type Readiness = z.infer<typeof Readiness>

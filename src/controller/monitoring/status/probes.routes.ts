@@ -1,4 +1,6 @@
 import { version } from '../../../kernel/version.ts'
+import { ReadinessQuery, type RunnerReport } from '../../../wire/status.ts'
+import { isLocal } from '../../http/local.ts'
 import { type AnyRoute, stream } from '../../http/route.ts'
 import type { Db } from '../../store/db.ts'
 import type { CommitGroup } from '../../store/group.ts'
@@ -7,7 +9,12 @@ const controller = () => ({ type: 'controller' })
 const open = { auth: 'none', permission: null, target: controller } as const
 
 /** Liveness and readiness: no permission, no audit row, flat bodies (docs/contract/api.md: Status and probes). */
-export const probeRoutes = (db: Db, group: Pick<CommitGroup, 'failing'>, startedAt: string): AnyRoute[] => {
+export const probeRoutes = (
+  db: Db,
+  group: Pick<CommitGroup, 'failing'>,
+  startedAt: string,
+  runners: () => RunnerReport[],
+): AnyRoute[] => {
   // Not probed while writes succeed: another program may hold the lock for a moment.
   const writable = (): boolean => !group.failing() || reachable(() => db.probeWrite())
   const alive = db.stmt<object, { n: number }>('SELECT 1 AS n FROM users LIMIT 1')
@@ -27,11 +34,17 @@ export const probeRoutes = (db: Db, group: Pick<CommitGroup, 'failing'>, started
       ...open,
       action: 'status.readyz',
       audit: 'none',
-      run: async () => {
+      query: ReadinessQuery,
+      run: async ({ query, request }) => {
         const ok = reachable(() => alive.get({})) && db.inPlace() && writable()
         return {
           response: Response.json(
-            { ok, database: ok ? 'ready' : 'unreachable', ...service },
+            {
+              ok,
+              database: ok ? 'ready' : 'unreachable',
+              ...service,
+              ...(query.runners && isLocal(request) ? { runners: runners().map(pulseOf) } : {}),
+            },
             { status: ok ? 200 : 503 },
           ),
         }
@@ -39,6 +52,12 @@ export const probeRoutes = (db: Db, group: Pick<CommitGroup, 'failing'>, started
     }),
   ]
 }
+
+const pulseOf = ({ enabled, intervalSeconds, lastError, lastRunAt, name, running }: RunnerReport) => ({
+  ...{ enabled, intervalSeconds, name, running },
+  ...(lastError === undefined ? {} : { lastError }),
+  ...(lastRunAt === undefined ? {} : { lastRunAt }),
+})
 
 function reachable(ask: () => unknown): boolean {
   try {

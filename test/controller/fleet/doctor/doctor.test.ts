@@ -16,8 +16,7 @@ async function world() {
   const { agent, id } = await k.enroll()
   await agent.post(`/nodes/${id}/heartbeat`, { agentVersion: '1', hostname: 'hall' })
   const path = `/nodes/${id}`
-  const asked = async (): Promise<string | undefined> =>
-    (await agent.get(`${path}/config`)).json.data.doctor?.requestId
+  const asked = async (): Promise<string | undefined> => (await agent.get(`${path}/config`)).json.data.doctor?.requestId
   /** Long poll: answers as soon as the configuration is another one. */
   const poll = async (): Promise<string | undefined> => {
     const { etag } = Object.fromEntries((await agent.get(`${path}/config`)).headers)
