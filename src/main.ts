@@ -31,9 +31,7 @@ usage: roomtone <program> [options]
 
 ${PROGRAMS.map(([name, about]) => `  ${name.padEnd(12)} ${about}`).join('\n')}
   version      print the version
-  help         print this text, or with a program's name the program's own
-
-roomtone <program> --help tells its options and settings.
+  help         print this text, or with a program's name its options and settings, as <program> --help does
 `
 
 const outlets = openOutlets()

@@ -188,11 +188,7 @@ function machineOf(
 export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const { childEnv, settings } = config
   makeDir(settings.agentDir)
-  const told = createTold({
-    recording: () => runner.recording(),
-    sampleSeconds: settings.meterSampleSeconds,
-    silentBelow: settings.meterFlatlineDbfs,
-  })
+  const told = createTold(settings)
   const lock = await lockDirectory(settings.agentDir, () => toldText(told))
   const token = createToken(config.controllerToken, (sentence) => log.warn(sentence))
   const link = openLink(config, token.current)
@@ -230,17 +226,8 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const probed = async () => (await collectInventory(inventory)).interfaces
   const withRights = { ...settings, captureRights: captureRights(settings) }
   const standby = new Standby({ childEnv, clock: systemClock, feeds, interfaces: probed, log, settings: withRights })
-  const meters = new Meters({
-    bus,
-    clock: systemClock,
-    heard: told.measured,
-    interfaces,
-    link,
-    log,
-    report: health.report,
-    settings,
-    token,
-  })
+  const meters = new Meters({ bus, clock: systemClock, interfaces, link, log, report: health.report, settings, token })
+  meters.tell(told.measured)
   bus.subscribe(told.listener)
   const doctor = new DoctorCalls({ config, findings: told.findings, inventory, link, log, token })
   devices.onChange(() => standby.look())

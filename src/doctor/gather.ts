@@ -78,27 +78,16 @@ export async function journals(roles: readonly DoctorRole[]): Promise<Part[]> {
   return texts.flatMap(([unit, text]) => (text === undefined ? [] : [{ name: `journal-${unit}.log`, text }]))
 }
 
-const PACKAGES = [
-  'alsa-utils',
-  'ffmpeg',
-  'jackd2',
-  'openssh-client',
-  'pipewire',
-  'smbclient',
-  'systemd',
-  'systemd-timesyncd',
-]
-
-/** Versions of everything that takes part. */
-export async function versions(): Promise<Part> {
-  const packages = await said('dpkg-query', ['-W', ...PACKAGES])
+/** Versions of everything that takes part; `packages`: of Debian. */
+export async function versions(packages: readonly string[]): Promise<Part> {
+  const installed = await said('dpkg-query', ['-W', ...packages])
   const text = [
     `roomtone ${version}, Node ${process.version}, ${process.arch}`,
     `kernel ${os.release()}, ${os.availableParallelism()} processors, ${Math.round(os.totalmem() / 2 ** 20)} MiB of memory`,
     `up for ${Math.round(os.uptime() / 3600)} h`,
     `in ${PLACES.versions}: ${(fs.existsSync(PLACES.versions) ? fs.readdirSync(PLACES.versions) : []).join(', ') || 'nothing'}`,
     fileText('/etc/os-release').trim(),
-    packages.trim(),
+    installed.trim(),
   ]
   return { name: 'versions.txt', text: `${text.join('\n\n')}\n` }
 }

@@ -34,6 +34,10 @@ Keys, tokens, passwords and e-mail addresses were replaced. Names of recorders, 
 people stand as recorder-1, room-1 and so on, the same everywhere; ids are as they are.
 `
 
+/** What Roomtone starts, and what it stands on. */
+const PACKAGES =
+  'alsa-utils ffmpeg jackd2 openssh-client pipewire smbclient systemd systemd-timesyncd'.split(' ')
+
 const NO_JOURNAL = `The journal of the controller is left out: the names it may hold could not be read from its database, which is damaged.
 `
 
@@ -88,7 +92,7 @@ export async function packed(roles: readonly DoctorRole[]): Promise<Part[]> {
       name: `doctor-${role}.json`,
       text: `${JSON.stringify(await examineApart(role), null, 2)}\n`,
     })),
-    versions(),
+    versions(PACKAGES),
     machine(roles),
   ])
   const settings = facts.map(({ env, role, settingNames }) => ({

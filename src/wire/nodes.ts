@@ -386,8 +386,7 @@ export type RecorderCachePolicy = z.infer<typeof RecorderCachePolicy>
 /** What `GET /nodes/:id/config` tells an agent. */
 export interface NodeConfig {
   audioDefaults?: AudioDefaults
-  /** Somebody waits for what the doctor finds on this recorder; the same request is answered once. */
-  doctor?: { requestId: string } | undefined
+  doctor?: { requestId: string } | undefined // somebody waits for the doctor's report: wire/doctor.ts
   /** Whether anybody listens right now: then audio without gaps is wanted, otherwise none has to be sent. */
   liveListen?: { requested: boolean }
   /** Whether anybody watches the meters right now: then so many quick frames a second are wanted beside the whole ones. */

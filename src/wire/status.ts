@@ -60,7 +60,7 @@ export interface Status {
 export const ReadinessQuery = z.object({ runners: z.unknown().transform((given) => given === '1') })
 
 /** What `GET /readyz` answers. */
-export const Readiness = z.object({
+const Readiness = z.object({
   database: z.string(),
   ok: z.boolean(),
   runners: z
@@ -79,4 +79,5 @@ export const Readiness = z.object({
   startedAt: z.string(),
   version: z.string(),
 })
-export type Readiness = z.infer<typeof Readiness>
+/** The same in a body that may be anything; undefined when it is none. */
+export const readinessOf = (body: unknown): z.infer<typeof Readiness> | undefined => Readiness.safeParse(body).data

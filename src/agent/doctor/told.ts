@@ -8,6 +8,7 @@ import type { AudioLevel } from '../../wire/meters.ts'
 import type { Listener, Opening } from '../capture/bus.ts'
 import type { Measurement } from '../meters/accumulator.ts'
 import { lockName } from '../proc/lock.ts'
+import type { Settings } from '../settings.ts'
 import { judgeLevels } from './level.rules.ts'
 
 /** How much of the past is judged, ms of audio; as long as the doctor listens itself. */
@@ -22,32 +23,26 @@ export interface Told {
   findings(): DeviceFindings
 }
 
-interface ToldOptions {
-  /** Whether a take runs. */
-  recording: () => boolean
-  sampleSeconds: number
-  silentBelow: number
-}
 
 const skip = (message: string): Finding => ({ message, status: 'skipped' })
 
 /** Remembers the last seconds of the open devices, as levels. */
-export function createTold({ recording, sampleSeconds, silentBelow }: ToldOptions): Told {
-  const most = Math.max(1, Math.ceil(JUDGED_SECONDS / sampleSeconds))
+export function createTold(settings: Pick<Settings, 'meterFlatlineDbfs' | 'meterSampleSeconds'>): Told {
+  const most = Math.max(1, Math.ceil(JUDGED_SECONDS / settings.meterSampleSeconds))
   const open = new Map<Opening, AudioLevel[][]>()
   let refused: { device: string; words: string } | undefined
 
   const level = (): Finding => {
     const real = [...open].filter(([{ test }]) => !test)
     if (real.length === 0) return skip(open.size > 0 ? 'A test tone stands in for a device' : 'No device is open')
-    const all = real.map(([{ device }, measured]) => ({ device, ...judgeLevels(measured, silentBelow) }))
+    const all = real.map(([{ device }, measured]) => ({ device, ...judgeLevels(measured, settings.meterFlatlineDbfs) }))
     const worst = all.find(({ status }) => status === 'warn') ?? all.find(({ status }) => status === 'ok') ?? all[0]
     const { device, ...finding } = worst as (typeof all)[number]
     return { ...finding, message: `${device}: ${finding.message}` }
   }
   const opens = (): Finding => {
     const names = [...open.keys()].map(({ device }) => device).join(', ')
-    if (names) return { message: `${names} is open, ${recording() ? 'for a take' : 'for the meters'}`, status: 'ok' }
+    if (names) return { message: `The agent has ${names} open, for meters and takes`, status: 'ok' }
     if (!refused) return skip('The agent has no device open')
     const { device, words } = refused
     return { fix: refusedFix(device, words), message: `${device} cannot be opened: ${words}`, status: 'fail' }

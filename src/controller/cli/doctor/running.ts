@@ -5,7 +5,7 @@ import * as http from '../../../kernel/http.ts'
 import { fail, skipped, warn } from '../../../system/checks/examine.ts'
 import { UNITS } from '../../../system/host/places.ts'
 import type { Finding } from '../../../wire/doctor.ts'
-import { Readiness } from '../../../wire/status.ts'
+import { readinessOf } from '../../../wire/status.ts'
 import type { Config } from '../../config.ts'
 import { judgeRunners } from './controller.rules.ts'
 
@@ -44,7 +44,7 @@ export async function runnersAlive(config: Config, signal: AbortSignal): Promise
 }
 
 function judged(text: string, url: string): Finding {
-  const { data } = Readiness.safeParse(http.jsonOf(text))
+  const data = readinessOf(http.jsonOf(text))
   if (!data)
     return fail(
       `What answers at ${url} is no controller of Roomtone`,
