@@ -73,7 +73,8 @@ export function serviceEnv(role: DoctorRole, env: Env = process.env): Env {
 
 function readable(file: string): Env {
   try {
-    return readEnvFile(file)
+    // Whatever the unit gives its service: what captures may need more than our settings.
+    return readEnvFile(file, /^/)
   } catch (e) {
     if ((e as NodeJS.ErrnoException).code !== 'EACCES') throw e
     throw misuse(`The settings in ${file} cannot be read as this user: run this with sudo.`)

@@ -47,81 +47,83 @@ const COMMON = new Set(
     ' ',
   ),
 )
-const WORDS = /[\p{L}\p{N}]+/gu
-const IN_WORD = /[\p{L}\p{N}]/u
+const TOKENS = /[\p{L}\p{N}]+|[^\p{L}\p{N}]+/gu
+/** Words at both ends, so that a name is found whatever stands around it. */
+const CORE = /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/su
 
-interface Hidden {
-  by: string
-  /** Characters of the name before its first word. */
-  lead: number
-  name: string
+/** Names by their tokens, in small letters: words and what is between them. */
+interface Branch {
+  /** The word that stands for the name that ends here. */
+  by?: string
+  next: Map<string, Branch>
 }
+
+const tokensOf = (text: string): string[] => text.match(TOKENS) ?? []
 
 /** Replaces names by words that are the same everywhere: `room-1`. Whole words only, in any case. */
 export class NameHider {
-  /** By the first word of the name, longest names first. */
-  readonly #byWord = new Map<string, Hidden[]>()
-  readonly #standing: { by: string; id: string | undefined }[] = []
+  readonly #names: Branch = { next: new Map() }
+  readonly #standing = new Set<string>()
 
   constructor(named: readonly Named[]) {
     const counts = new Map<NameKind, number>()
     const seen = new Map<string, string>()
     for (const { id, kind, name } of named) {
-      const text = name.trim()
-      const folded = text.toLowerCase()
-      if (text.length < SHORTEST_NAME || !IN_WORD.test(text) || COMMON.has(folded)) continue
+      const folded = name.trim().toLowerCase()
+      if (folded.length < SHORTEST_NAME || COMMON.has(folded)) continue
       const known = seen.get(folded)
       const count = (counts.get(kind) ?? 0) + (known === undefined ? 1 : 0)
       const by = known ?? `${kind}-${count}`
-      counts.set(kind, count)
-      if (id !== undefined) this.#standing.push({ by, id })
+      if (id !== undefined) this.#standing.add(`${by}\t${id}\n`)
       if (known !== undefined) continue
+      counts.set(kind, count)
       seen.set(folded, by)
-      this.#add(text, by)
+      this.#add(folded, by)
     }
-    for (const names of this.#byWord.values()) names.sort((a, b) => b.name.length - a.name.length)
   }
 
-  #add(text: string, by: string): void {
-    // In logs it stands in JSON.
-    for (const name of new Set([text, JSON.stringify(text).slice(1, -1)])) {
-      const first = /[\p{L}\p{N}]+/u.exec(name)
-      if (!first) continue
-      const word = first[0].toLowerCase()
-      const names = this.#byWord.get(word) ?? []
-      names.push({ by, lead: first.index, name: name.toLowerCase() })
-      this.#byWord.set(word, names)
+  #add(folded: string, by: string): void {
+    // In logs it stands in JSON, and in JSON within JSON.
+    const quoted = JSON.stringify(folded).slice(1, -1)
+    for (const name of new Set([folded, quoted, JSON.stringify(quoted).slice(1, -1)])) {
+      let at = this.#names
+      for (const token of tokensOf(CORE.exec(name)?.[0] ?? '')) {
+        const next = at.next.get(token) ?? { next: new Map() }
+        at.next.set(token, next)
+        at = next
+      }
+      if (at !== this.#names) at.by ??= by
     }
   }
 
   /** Which word stands for which id. */
   get table(): string {
-    const lines = this.#standing.map(({ by, id }) => `${by}\t${id}\n`)
-    return [...new Set(lines)].join('')
+    return [...this.#standing].join('')
   }
 
   hidden(text: string): string {
-    const folded = text.toLowerCase()
-    // Where folding changes the length, places do not correspond; such text is rare, and is folded then.
-    const source = folded.length === text.length ? text : folded
-    const parts: string[] = []
-    let done = 0
-    for (const { 0: word, index } of folded.matchAll(WORDS)) {
-      const found = index < done ? undefined : this.#at(folded, word, index, done)
-      if (!found) continue
-      const from = index - found.lead
-      parts.push(source.slice(done, from), found.by)
-      done = from + found.name.length
-    }
-    return parts.length === 0 ? text : parts.join('') + source.slice(done)
+    return text.replace(/[^\n]+/g, (line) => this.#line(line))
   }
 
-  #at(folded: string, word: string, index: number, done: number): Hidden | undefined {
-    return this.#byWord.get(word)?.find(({ lead, name }) => {
-      const from = index - lead
-      if (from < done || !folded.startsWith(name, from)) return false
-      const after = folded[from + name.length] ?? ''
-      return !(IN_WORD.test(after) && IN_WORD.test(name.at(-1) as string))
-    })
+  #line(line: string): string {
+    const tokens = tokensOf(line)
+    const parts: string[] = []
+    for (let at = 0; at < tokens.length; ) {
+      const { by, length } = this.#longest(tokens, at)
+      parts.push(by ?? (tokens[at] as string))
+      at += length
+    }
+    return parts.join('')
+  }
+
+  /** The longest name that begins there, and how many tokens it has. */
+  #longest(tokens: readonly string[], from: number): { by?: string; length: number } {
+    let found: { by?: string; length: number } = { length: 1 }
+    let branch: Branch | undefined = this.#names
+    for (let at = from; branch && at < tokens.length; at++) {
+      branch = branch.next.get((tokens[at] as string).toLowerCase())
+      if (branch?.by !== undefined) found = { by: branch.by, length: at - from + 1 }
+    }
+    return found
   }
 }

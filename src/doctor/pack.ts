@@ -35,8 +35,7 @@ people stand as recorder-1, room-1 and so on, the same everywhere; ids are as th
 `
 
 /** What Roomtone starts, and what it stands on. */
-const PACKAGES =
-  'alsa-utils ffmpeg jackd2 openssh-client pipewire smbclient systemd systemd-timesyncd'.split(' ')
+const PACKAGES = 'alsa-utils ffmpeg jackd2 openssh-client pipewire smbclient systemd systemd-timesyncd'.split(' ')
 
 const NO_JOURNAL = `The journal of the controller is left out: the names it may hold could not be read from its database, which is damaged.
 `

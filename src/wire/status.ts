@@ -56,10 +56,7 @@ export interface Status {
   watchdogPolicy?: WatchdogPolicy
 }
 
-/** `runners`: how the background work stands, told to the controller's own machine only. */
-export const ReadinessQuery = z.object({ runners: z.unknown().transform((given) => given === '1') })
-
-/** What `GET /readyz` answers. */
+/** What `GET /readyz` answers; `runners`, how the background work stands, to the controller's own machine only. */
 const Readiness = z.object({
   database: z.string(),
   ok: z.boolean(),

@@ -22,8 +22,11 @@ const RESTORE = `sudo systemctl stop ${UNITS.controller} && sudo roomtone restor
 export const ROOM =
   'Let a retention policy delete takes that were uploaded (Settings in the console), or move them to a larger disk with SVC_RECORDING_CACHE_DIR; sudo du -xh / | sort -h | tail shows what else is large'
 
+/** Also for who may see it by a capability alone, which `existsSync` leaves out (access(2)). */
+const isThere = (file: string): boolean => fs.statSync(file, { throwIfNoEntry: false }) !== undefined
+
 const missing = ({ database }: ControllerFiles): Finding | undefined =>
-  fs.existsSync(database)
+  isThere(database)
     ? undefined
     : fail(
         `There is no database at ${database}`,
@@ -59,7 +62,7 @@ export const databaseIntegrity = (place: ControllerFiles): Probe => ({
 
 /** Opens the database as it is; undefined while it cannot be read. The caller closes it. */
 export function openedDatabase({ addon, database }: ControllerFiles): Db | undefined {
-  if (!fs.existsSync(database)) return undefined
+  if (!isThere(database)) return undefined
   try {
     return new Db(database, addon, { lazy: true, plain: true, waitMs: 0 })
   } catch {
@@ -127,7 +130,7 @@ function refusedWrite(e: unknown, { database }: ControllerFiles, written: { owne
 /** Whether what is sealed opens with the secrets of the settings. */
 export function keyMatches(db: Db | undefined, { config }: ControllerFiles): Finding {
   const file = path.join(config.SVC_DATA_DIR, 'secret.key')
-  const secret = config.SVC_SECRET_KEY ?? (fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim() : undefined)
+  const secret = config.SVC_SECRET_KEY ?? (isThere(file) ? fs.readFileSync(file, 'utf8').trim() : undefined)
   const from = config.SVC_SECRET_KEY ? 'SVC_SECRET_KEY' : file
   const put = `Put the key back with which the data was written: ${from}, from the place where it is kept safe (roomtone backup --key packs it), then sudo systemctl restart ${UNITS.controller}. If it is lost: renew the SSH key of each recorder (its page, Maintenance) and enter the passwords of destinations and switchers again`
   return askDatabase(db, (facts) => {

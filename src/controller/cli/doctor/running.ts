@@ -32,7 +32,7 @@ export async function runnersAlive(config: Config, signal: AbortSignal): Promise
       signal,
       timeoutMs: PATIENCE_MS,
       tls: { rejectUnauthorized: false },
-      url: new URL(`${url}/readyz?runners=1`),
+      url: new URL(`${url}/readyz`),
     })
     return judged(text, url)
   } catch (e) {

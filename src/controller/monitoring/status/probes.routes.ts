@@ -1,5 +1,5 @@
 import { version } from '../../../kernel/version.ts'
-import { ReadinessQuery, type RunnerReport } from '../../../wire/status.ts'
+import type { RunnerReport } from '../../../wire/status.ts'
 import { isLocal } from '../../http/local.ts'
 import { type AnyRoute, stream } from '../../http/route.ts'
 import type { Db } from '../../store/db.ts'
@@ -34,8 +34,7 @@ export const probeRoutes = (
       ...open,
       action: 'status.readyz',
       audit: 'none',
-      query: ReadinessQuery,
-      run: async ({ query, request }) => {
+      run: async ({ request }) => {
         const ok = reachable(() => alive.get({})) && db.inPlace() && writable()
         return {
           response: Response.json(
@@ -43,7 +42,7 @@ export const probeRoutes = (
               ok,
               database: ok ? 'ready' : 'unreachable',
               ...service,
-              ...(query.runners && isLocal(request) ? { runners: runners().map(pulseOf) } : {}),
+              ...(isLocal(request) ? { runners: runners().map(pulseOf) } : {}),
             },
             { status: ok ? 200 : 503 },
           ),
