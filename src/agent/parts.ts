@@ -15,7 +15,7 @@ import type { CaptureRights } from './capture/rights.rules.ts'
 import { Standby } from './capture/standby.ts'
 import type { AgentConfig } from './config.ts'
 import { DoctorCalls } from './doctor/calls.ts'
-import { createTold, toldText } from './doctor/told.ts'
+import { createTold, type Told, toldText } from './doctor/told.ts'
 import { createEnhancer } from './enhance/enhance.ts'
 import { described, modelOf } from './enhance/model.rules.ts'
 import { ModelProbe } from './enhance/probe.ts'
@@ -184,6 +184,32 @@ function machineOf(
   }
 }
 
+interface Heard {
+  bus: SoundBus
+  config: AgentConfig
+  inventory: InventoryOptions
+  link: Link
+  log: Log
+  model: ReturnType<typeof modelOf>
+  report: Report
+  token: Token
+}
+
+/** Who listens along to the open devices. */
+function listenersOf({ config, ...heard }: Heard, told: Told): { calls: DoctorCalls; listen: Listen; meters: Meters } {
+  const { bus, inventory } = heard
+  const { settings } = config
+  const interfaces = async () => (await collectInventory(inventory, false)).interfaces
+  const meters = new Meters({ ...heard, clock: systemClock, interfaces, settings })
+  meters.tell(told.measured)
+  bus.subscribe(told.listener)
+  return {
+    calls: new DoctorCalls({ ...heard, config, findings: told.findings }),
+    listen: new Listen({ ...heard, clock: systemClock, heartbeatMs: settings.heartbeatSeconds * 1000 }),
+    meters,
+  }
+}
+
 /** Locks the directory, opens the link and starts the health log. @throws UserError, LinkError, what the disk throws */
 export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const { childEnv, settings } = config
@@ -222,17 +248,14 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
     settings: live,
     workDir: settings.agentDir,
   })
-  const interfaces = async () => (await collectInventory(inventory, false)).interfaces
   const probed = async () => (await collectInventory(inventory)).interfaces
   const withRights = { ...settings, captureRights: captureRights(settings) }
   const standby = new Standby({ childEnv, clock: systemClock, feeds, interfaces: probed, log, settings: withRights })
-  const meters = new Meters({ bus, clock: systemClock, interfaces, link, log, report: health.report, settings, token })
-  meters.tell(told.measured)
-  bus.subscribe(told.listener)
-  const doctor = new DoctorCalls({ config, findings: told.findings, inventory, link, log, token })
+  const { calls, listen, meters } = listenersOf(
+    { bus, config, inventory, link, log, model, report: health.report, token },
+    told,
+  )
   devices.onChange(() => standby.look())
-  const heartbeatMs = settings.heartbeatSeconds * 1000
-  const listen = new Listen({ bus, clock: systemClock, heartbeatMs, link, model, report: health.report })
   return {
     applyConfig: (said) => {
       defaults = said.audioDefaults ?? {}
@@ -240,7 +263,7 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
       standby.apply(said)
       meters.apply(said)
       if (settings.monitorChunkSync) listen.apply(said)
-      doctor.apply(said)
+      calls.apply(said)
       disk.cache.setPolicies(said.recorderCachePolicies)
     },
     bus,
@@ -259,7 +282,7 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
       standby,
       meters,
       listen,
-      doctor,
+      calls,
     ],
     systemHealth,
     token,

@@ -141,7 +141,7 @@ describe('the doctor on a booted box', { skip: noMachine() }, () => {
     const { id } = await ask('POST', '/recordings', { durationSeconds: 6, nodeId })
     await until('the take', async () => (await ask('GET', `/recordings/${id}`)).status === 'recording' || undefined)
     const [{ status }] = await Promise.all([check('agent', 'device.opens'), report('agent'), report('controller')])
-    assert.equal(status, 'ok')
+    assert.notEqual(status, 'fail')
     const take = await until(
       'the take to arrive',
       async () => {

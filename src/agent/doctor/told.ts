@@ -13,7 +13,7 @@ import { judgeLevels } from './level.rules.ts'
 
 /** How much of the past is judged, ms of audio; as long as the doctor listens itself. */
 export const JUDGED_SECONDS = 3
-const ANSWER_MS = 2000
+const ANSWER_MS = 5000
 
 export interface Told {
   /** For the bus of the open devices. */
@@ -22,7 +22,6 @@ export interface Told {
   measured(opening: Opening, measurement: Measurement): void
   findings(): DeviceFindings
 }
-
 
 const skip = (message: string): Finding => ({ message, status: 'skipped' })
 

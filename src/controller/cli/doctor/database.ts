@@ -41,7 +41,6 @@ export const databaseIntegrity = (place: ControllerFiles): Probe => ({
     if (none) return none
     const args = [...ownArguments(), 'check', '--database']
     const { code, stderr, stdout, timedOut } = await run(process.execPath, args, {
-      background: true,
       signal,
       timeoutMs: INTEGRITY_MS,
     })
