@@ -196,18 +196,16 @@ interface Heard {
 }
 
 /** Who listens along to the open devices. */
-function listenersOf({ config, ...heard }: Heard, told: Told): { calls: DoctorCalls; listen: Listen; meters: Meters } {
+function listenersOf({ config, ...heard }: Heard, told: Told) {
   const { bus, inventory } = heard
   const { settings } = config
   const interfaces = async () => (await collectInventory(inventory, false)).interfaces
   const meters = new Meters({ ...heard, clock: systemClock, interfaces, settings })
   meters.tell(told.measured)
   bus.subscribe(told.listener)
-  return {
-    calls: new DoctorCalls({ ...heard, config, findings: told.findings }),
-    listen: new Listen({ ...heard, clock: systemClock, heartbeatMs: settings.heartbeatSeconds * 1000 }),
-    meters,
-  }
+  const calls = new DoctorCalls({ ...heard, config, findings: told.findings })
+  const listen = new Listen({ ...heard, clock: systemClock, heartbeatMs: settings.heartbeatSeconds * 1000 })
+  return { calls, listen, meters, services: [meters, listen, calls] }
 }
 
 /** Locks the directory, opens the link and starts the health log. @throws UserError, LinkError, what the disk throws */
@@ -251,19 +249,17 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const probed = async () => (await collectInventory(inventory)).interfaces
   const withRights = { ...settings, captureRights: captureRights(settings) }
   const standby = new Standby({ childEnv, clock: systemClock, feeds, interfaces: probed, log, settings: withRights })
-  const { calls, listen, meters } = listenersOf(
-    { bus, config, inventory, link, log, model, report: health.report, token },
-    told,
-  )
+  const heard = listenersOf({ bus, config, inventory, link, log, model, report: health.report, token }, told)
   devices.onChange(() => standby.look())
+  const machine = settings.systemHealth ? [systemHealth] : []
   return {
     applyConfig: (said) => {
       defaults = said.audioDefaults ?? {}
       apply(said)
       standby.apply(said)
-      meters.apply(said)
-      if (settings.monitorChunkSync) listen.apply(said)
-      calls.apply(said)
+      heard.meters.apply(said)
+      if (settings.monitorChunkSync) heard.listen.apply(said)
+      heard.calls.apply(said)
       disk.cache.setPolicies(said.recorderCachePolicies)
     },
     bus,
@@ -274,16 +270,7 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
     link,
     lock,
     runner,
-    services: [
-      disk.guard,
-      devices,
-      ...(settings.systemHealth ? [systemHealth] : []),
-      probe,
-      standby,
-      meters,
-      listen,
-      calls,
-    ],
+    services: [disk.guard, devices, ...machine, probe, standby, ...heard.services],
     systemHealth,
     token,
   }

@@ -18,7 +18,9 @@ const SEALED = `
   UNION ALL SELECT 'settings', 'upload_destinations/' || id || '/s3_secret', s3_secret
     FROM upload_destinations WHERE s3_secret IS NOT NULL
   UNION ALL SELECT 'settings', 'switchers/' || id || '/sealed_password', sealed_password
-    FROM switchers WHERE sealed_password IS NOT NULL`
+    FROM switchers WHERE sealed_password IS NOT NULL
+  UNION ALL SELECT 'settings', 'notification_channels/' || id || '/secret', secret
+    FROM notification_channels WHERE secret IS NOT NULL`
 
 /** What the database of a controller says of how it does. */
 export const doctorFacts = (db: Db) => ({
