@@ -372,6 +372,12 @@ CREATE TABLE node_credentials (
   revoked_at   TEXT
 ) STRICT;
 
+CREATE TABLE node_doctor_reports (
+  node_id TEXT PRIMARY KEY NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
+  made_at TEXT NOT NULL,
+  report  TEXT NOT NULL CHECK (json_valid(report))
+) STRICT;
+
 CREATE TABLE node_lifecycle_jobs (
   id            TEXT PRIMARY KEY NOT NULL,
   node_id       TEXT NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,

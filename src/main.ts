@@ -20,6 +20,8 @@ const PROGRAMS: [name: string, about: string, load: () => Promise<{ main: Main }
   ['backup', 'copy the database, and the audio, while it is used', () => import('./controller/cli/backup.ts')],
   ['restore', 'put a backup in place', () => import('./controller/cli/restore.ts')],
   ['check', 'look for damage: database, audio, unknown files', () => import('./controller/cli/check.ts')],
+  ['doctor', 'what is wrong on this box, and what to do', () => import('./doctor/doctor.ts')],
+  ['support', 'pack what support needs into one file', () => import('./doctor/support.ts')],
   ['user', 'accounts from the command line: a lost password', () => import('./controller/cli/user.ts')],
 ]
 
@@ -29,9 +31,7 @@ usage: roomtone <program> [options]
 
 ${PROGRAMS.map(([name, about]) => `  ${name.padEnd(12)} ${about}`).join('\n')}
   version      print the version
-  help         print this text, or with a program's name the program's own
-
-roomtone <program> --help tells its options and settings.
+  help         print this text, or with a program's name its options and settings, as <program> --help does
 `
 
 const outlets = openOutlets()

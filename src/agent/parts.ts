@@ -14,6 +14,8 @@ import { Feeds } from './capture/feeds.ts'
 import type { CaptureRights } from './capture/rights.rules.ts'
 import { Standby } from './capture/standby.ts'
 import type { AgentConfig } from './config.ts'
+import { DoctorCalls } from './doctor/calls.ts'
+import { createTold, type Told, toldText } from './doctor/told.ts'
 import { createEnhancer } from './enhance/enhance.ts'
 import { described, modelOf } from './enhance/model.rules.ts'
 import { ModelProbe } from './enhance/probe.ts'
@@ -185,11 +187,36 @@ function machineOf(
   }
 }
 
+interface Heard {
+  bus: SoundBus
+  config: AgentConfig
+  inventory: InventoryOptions
+  link: Link
+  log: Log
+  model: ReturnType<typeof modelOf>
+  report: Report
+  token: Token
+}
+
+/** Who listens along to the open devices. */
+function listenersOf({ config, ...heard }: Heard, told: Told) {
+  const { bus, inventory } = heard
+  const { settings } = config
+  const interfaces = async () => (await collectInventory(inventory, false)).interfaces
+  const meters = new Meters({ ...heard, clock: systemClock, interfaces, settings })
+  meters.tell(told.measured)
+  bus.subscribe(told.listener)
+  const calls = new DoctorCalls({ ...heard, config, findings: told.findings })
+  const listen = new Listen({ ...heard, clock: systemClock, heartbeatMs: settings.heartbeatSeconds * 1000 })
+  return { calls, listen, meters, services: [meters, listen, calls] }
+}
+
 /** Locks the directory, opens the link and starts the health log. @throws UserError, LinkError, what the disk throws */
 export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const { childEnv, settings } = config
   makeDir(settings.agentDir)
-  const lock = await lockDirectory(settings.agentDir)
+  const told = createTold(settings)
+  const lock = await lockDirectory(settings.agentDir, () => toldText(told))
   const token = createToken(config.controllerToken, (sentence) => log.warn(sentence))
   const link = openLink(config, token.current)
   const health = healthOf(config, log, link, token)
@@ -223,21 +250,19 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
     settings: live,
     workDir: settings.agentDir,
   })
-  const interfaces = async () => (await collectInventory(inventory, false)).interfaces
   const probed = async () => (await collectInventory(inventory)).interfaces
   const withRights = { ...settings, captureRights: captureRights(settings) }
   const standby = new Standby({ childEnv, clock: systemClock, feeds, interfaces: probed, log, settings: withRights })
-  const meters = new Meters({ bus, clock: systemClock, interfaces, link, log, report: health.report, settings, token })
+  const heard = listenersOf({ bus, config, inventory, link, log, model, report: health.report, token }, told)
   devices.onChange(() => standby.look())
-  const heartbeatMs = settings.heartbeatSeconds * 1000
-  const listen = new Listen({ bus, clock: systemClock, heartbeatMs, link, model, report: health.report })
   return {
     applyConfig: (said) => {
       defaults = said.audioDefaults ?? {}
       apply(said)
       standby.apply(said)
-      meters.apply(said)
-      if (settings.monitorChunkSync) listen.apply(said)
+      heard.meters.apply(said)
+      if (settings.monitorChunkSync) heard.listen.apply(said)
+      heard.calls.apply(said)
       disk.cache.setPolicies(said.recorderCachePolicies)
     },
     bus,
@@ -248,7 +273,10 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
     link,
     lock,
     runner,
-    services: [disk.guard, devices, ...(settings.systemHealth ? [systemHealth] : []), probe, standby, meters, listen],
+    services: [
+      ...[disk.guard, devices, ...(settings.systemHealth ? [systemHealth] : []), probe, standby],
+      ...heard.services,
+    ],
     systemHealth,
     token,
   }

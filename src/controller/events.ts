@@ -24,6 +24,8 @@ export interface EventMap {
   'chunk.stored': { recordingId: string }
   /** Retention rules for recorders changed, or anything else the config of a node (without `nodeId`: of all) is made of. */
   'config.changed': { nodeId?: string | undefined }
+  /** A recorder sent what its doctor found. */
+  'doctor.reported': { nodeId: string; requestId: string }
   'health.opened': { id: string; recordingId?: string | undefined; severity: string; status: string; type: string }
   /** Acknowledged, suppressed, resolved, or more severe; `was`: before. */
   'health.changed': {

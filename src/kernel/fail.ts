@@ -1,7 +1,25 @@
 import { errorFields } from './log.ts'
 import { systemWords } from './words.ts'
 
-type FailStatus = 400 | 401 | 403 | 404 | 405 | 408 | 409 | 410 | 413 | 415 | 416 | 422 | 429 | 500 | 502 | 503 | 507
+type FailStatus =
+  | 400
+  | 401
+  | 403
+  | 404
+  | 405
+  | 408
+  | 409
+  | 410
+  | 413
+  | 415
+  | 416
+  | 422
+  | 429
+  | 500
+  | 502
+  | 503
+  | 504
+  | 507
 
 interface FailExtra {
   /** Written beside the audit row of the failure, in its transaction. */

@@ -23,6 +23,7 @@ type IdKind =
   | 'listen'
   | 'channel_map_plan'
   | 'node_lifecycle'
+  | 'doctor'
   | 'ansible'
   | 'playback'
   | 'download'

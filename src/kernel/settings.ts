@@ -35,9 +35,19 @@ export const webUrl = z.url({ protocol: /^https?$/, error: 'expected an http or 
 export const credentialName = (setting: string): string =>
   `roomtone.${setting.replace(/^SVC_/, '').toLowerCase().replaceAll('_', '-')}`
 
+/** Also for who may see it by a capability alone, which `existsSync` leaves out (access(2)). */
+function isThere(file: string): boolean {
+  try {
+    return fs.statSync(file).isFile()
+  } catch {
+    // None, or not for this user: the setting has no value then.
+    return false
+  }
+}
+
 function credentialFile({ CREDENTIALS_DIRECTORY: dir }: Env, setting: string): string | undefined {
   const file = dir && path.join(dir, credentialName(setting))
-  return file && fs.existsSync(file) ? file : undefined
+  return file && isThere(file) ? file : undefined
 }
 
 /** A value, or the file it is read from. */

@@ -360,6 +360,7 @@ export type RecorderCachePolicy = z.infer<typeof RecorderCachePolicy>
 /** What `GET /nodes/:id/config` tells an agent. */
 export interface NodeConfig {
   audioDefaults?: AudioDefaults
+  doctor?: { requestId: string } | undefined // somebody waits for the doctor's report: wire/doctor.ts
   /** Whether anybody listens right now: then audio without gaps is wanted, otherwise none has to be sent. */
   liveListen?: { requested: boolean }
   /** Whether anybody watches the meters right now: then so many quick frames a second are wanted beside the whole ones. */

@@ -1,3 +1,4 @@
+import * as z from 'zod'
 import type { Profile } from './profiles.ts'
 import type { WatchdogPolicy } from './watchdog.ts'
 
@@ -54,3 +55,26 @@ export interface Status {
   /** As `recordingProfile`. */
   watchdogPolicy?: WatchdogPolicy
 }
+
+/** What `GET /readyz` answers; `runners`, how the background work stands, to the controller's own machine only. */
+const Readiness = z.object({
+  database: z.string(),
+  ok: z.boolean(),
+  runners: z
+    .array(
+      z.object({
+        enabled: z.boolean(),
+        intervalSeconds: z.number(),
+        lastError: z.string().optional(),
+        lastRunAt: z.string().optional(),
+        name: z.string(),
+        running: z.boolean(),
+      }),
+    )
+    .optional(),
+  service: z.literal('roomtone'),
+  startedAt: z.string(),
+  version: z.string(),
+})
+/** The same in a body that may be anything; undefined when it is none. */
+export const readinessOf = (body: unknown): z.infer<typeof Readiness> | undefined => Readiness.safeParse(body).data

@@ -12,7 +12,7 @@ interface Floor {
 // The house, as data. `domain` is every folder of src/controller that has no row of its own; the parts of src/system have
 // theirs.
 const CONTROLLER = ['kernel', 'wire', 'crypto', 'store', 'http', 'scheduler', 'base']
-const PROGRAMS = ['controller', 'cli', 'agent', 'lifecycle', 'setup', 'maintain', 'provision', 'tls']
+const PROGRAMS = ['controller', 'cli', 'agent', 'lifecycle', 'setup', 'maintain', 'provision', 'tls', 'doctor']
 const FLOORS: Record<string, Floor> = {
   kernel: { may: [], packages: [] },
   wire: { may: ['kernel'], packages: ['zod'] },
@@ -25,14 +25,17 @@ const FLOORS: Record<string, Floor> = {
   domain: { may: [...CONTROLLER, 'host'], packages: [] },
   // lifecycle: on a site of one box the controller does the runner's work itself (SVC_LIFECYCLE_EMBEDDED).
   controller: { may: [...CONTROLLER, 'domain', 'host', 'lifecycle'], packages: ['zod'] },
-  cli: { may: [...CONTROLLER, 'domain', 'controller', 'host'], packages: [] },
+  cli: { may: [...CONTROLLER, 'domain', 'controller', 'host', 'checks'], packages: [] },
   host: { may: ['kernel'], packages: [] },
-  agent: { may: ['kernel', 'wire', 'crypto', 'host'], packages: ['zod'] },
-  lifecycle: { may: ['kernel', 'wire', 'crypto', 'host'], packages: ['zod'] },
+  // What `roomtone doctor` asks of any box.
+  checks: { may: ['kernel', 'wire', 'host'], packages: [] },
+  agent: { may: ['kernel', 'wire', 'crypto', 'host', 'checks'], packages: ['zod'] },
+  lifecycle: { may: ['kernel', 'wire', 'crypto', 'host', 'checks'], packages: ['zod'] },
   setup: { may: ['kernel', 'wire', 'crypto', 'host'], packages: ['zod'] },
   maintain: { may: ['kernel', 'wire', 'crypto', 'host', 'setup'], packages: ['zod'] },
   provision: { may: ['kernel', 'wire', 'crypto', 'host', 'setup'], packages: ['zod'] },
   tls: { may: ['kernel', 'wire', 'host'], packages: ['zod'] },
+  doctor: { may: ['kernel', 'wire', 'host', 'checks', 'agent', 'cli', 'lifecycle'], packages: ['zod'] },
   console: { may: ['kernel', 'wire'], packages: ['preact', '@tanstack/preact-query', 'uqr', 'wouter-preact'] },
   main: { may: ['kernel', ...PROGRAMS], packages: [] },
 }

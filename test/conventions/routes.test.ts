@@ -124,6 +124,8 @@ const OWN_ROUTES: Record<string, string> = {
   'GET /auth/display-links user': 'links that open the wall, and nothing else',
   'POST /auth/display-links user': 'made for a site or some rooms',
   'DELETE /auth/display-links/: user': 'and revoked, with every screen they opened',
+  'GET /nodes/:/doctor user': 'what is wrong with a recorder and what to do, without a terminal',
+  'POST /nodes/:/doctor-report node': 'what the doctor found on it',
   'POST /auth/display-session none': 'a screen trades its link for a cookie',
   'GET /display display': 'what a screen on a wall shows',
   'GET /display/meter-events display': 'and its levels',

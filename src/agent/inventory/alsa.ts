@@ -4,6 +4,7 @@ import * as path from 'node:path'
 import { NotStarted, run } from '../../system/host/run.ts'
 import type { InterfaceInput } from '../../wire/nodes.ts'
 import {
+  alsaCard,
   type Capabilities,
   type Device,
   interfaceId,
@@ -52,6 +53,21 @@ export const pcmList = (options: AlsaOptions): string => options.procAsoundPcm ?
 /** Id of the card with that number now; undefined when there is none. */
 export const cardId = async (options: AlsaOptions, number: number): Promise<string | undefined> =>
   (await read(path.join(procRoot(options), `card${number}`, 'id'))).trim() || undefined
+
+/** Whether any program has this capture device open, as the kernel sees it; undefined for what is no card. */
+export async function isInUse(options: AlsaOptions, device: string): Promise<boolean | undefined> {
+  const wanted = alsaCard(device)
+  if (!wanted) return undefined
+  const root = procRoot(options)
+  const cards = (await fsp.readdir(root).catch(() => [])).filter((name) => /^card\d+$/.test(name))
+  const ids = await Promise.all(cards.map((card) => read(path.join(root, card, 'id'))))
+  const at = cards.findIndex((card, n) => ids[n]?.trim() === wanted.card || card === `card${wanted.card}`)
+  if (at < 0) return undefined
+  const pcm = path.join(root, cards[at] as string, `pcm${wanted.device}c`)
+  const subs = (await fsp.readdir(pcm).catch(() => [])).filter((name) => /^sub\d+$/.test(name))
+  const states = await Promise.all(subs.map((sub) => read(path.join(pcm, sub, 'status'))))
+  return states.some((state) => state.trim() !== '' && state.trim() !== 'closed')
+}
 
 async function listDevices(options: AlsaOptions): Promise<{ devices: Device[]; listed: boolean }> {
   if (options.alsaProcRoot === undefined) {

@@ -22,6 +22,8 @@ export const ConfigAnswer: z.ZodType<NodeConfig> = z.object({
       meterArgsTemplate: blankIsAbsent(z.string()),
     }),
   ),
+  // Only while somebody waits for the report.
+  doctor: blankIsAbsent(z.object({ requestId: z.string().min(1).max(160) })),
   // Absent with older controllers; the listening part then decides what to send.
   liveListen: z.object({ requested: z.boolean().catch(false) }).optional(),
   // Absent with older controllers, which know no quick frames.

@@ -169,6 +169,8 @@ export function createLink(options: LinkOptions): Link {
       return readData('the channel maps', answer, AssignmentsAnswer)
     },
     config: (known) => readConfig(ask, node, known),
+    doctorReport: async (requestId, report) =>
+      accepted('the report of the doctor', await ask(`${node}/doctor-report`, { body: { report, requestId } })),
     heartbeat: async (beat) => {
       const answer = await ask(`${node}/heartbeat`, { body: beat })
       accepted('the heartbeat', answer)

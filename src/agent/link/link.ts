@@ -1,4 +1,5 @@
 import { UserError } from '../../kernel/fail.ts'
+import type { DoctorReport } from '../../wire/doctor.ts'
 import type { MonitorRendition } from '../../wire/listen.ts'
 import type { MeterFrame } from '../../wire/meters.ts'
 import type { AgentHealthEvent, InterfaceInput, NodeConfig } from '../../wire/nodes.ts'
@@ -78,6 +79,8 @@ export interface Link {
   channelMapAssignments(): Promise<ChannelMapAssignment[]>
   /** The config; with an `etag`, waits up to `waitSeconds` for another than that: then undefined when it is the same. */
   config(known?: { etag: string; waitSeconds: number; signal: AbortSignal }): Promise<TaggedConfig | undefined>
+  /** What the doctor found, for a request of the configuration. */
+  doctorReport(requestId: string, report: DoctorReport): Promise<void>
   /** Resolves with the controller's clock (`Date` header, unix ms) for the skew rule; undefined when absent. */
   heartbeat(beat: Beat): Promise<number | undefined>
   healthEvent(event: AgentHealthEvent): Promise<void>

@@ -76,6 +76,7 @@ export class Meters implements Service {
   readonly #poster: FramePoster
   readonly #synthetic: SyntheticMeters | undefined
   readonly #watches = new Map<string, InputWatch>()
+  #heard: (opening: Opening, measurement: Measurement) => void = () => {}
   #unsubscribe = () => {}
 
   constructor(deps: MetersDeps) {
@@ -97,6 +98,11 @@ export class Meters implements Service {
     const perSecond = liveMeters?.requested ? liveMeters.framesPerSecond : 0
     this.#analysis.pace(perSecond)
     this.#synthetic?.pace(perSecond)
+  }
+
+  /** Calls `listener` with every measurement of an open device, in place of an earlier one. */
+  tell(listener: (opening: Opening, measurement: Measurement) => void): void {
+    this.#heard = listener
   }
 
   start(): void {
@@ -155,6 +161,7 @@ export class Meters implements Service {
 
   #measured(opening: Opening, measurement: Measurement): void {
     const frame = frameOf(opening, measurement, this.#deps.settings.nodeId)
+    this.#heard(opening, measurement)
     this.#poster.post(frame)
     if (frame.quick) return
     this.#tell(this.#devices.heard(opening.device))

@@ -21,7 +21,7 @@ export async function printMeterFrame(config: AgentConfig, interfaces: LocalInte
   const { settings } = config
   const wish = standbyWish(settings, interfaces)
   if (wish) {
-    const { measurement, opening } = await listen(config, wish)
+    const { measurement, opening } = await hearDevice(config, wish, settings.meterSampleSeconds)
     return frameOf(opening, measurement, settings.nodeId)
   }
   const device = meteredOf(settings.captureDevice, interfaces)
@@ -34,12 +34,20 @@ interface Heard {
   opening: Opening
 }
 
-/** Opens the device until the first measurement or error. */
-async function listen(config: AgentConfig, { asked, device, interfaceRef }: StandbyWish): Promise<Heard> {
-  const { meterBackend, meterClipDbfs, meterSampleSeconds } = config.settings
-  const source = deviceOf(config, device)
+/**
+ * Opens the device until so many seconds are measured or it fails. @throws UserError when it cannot be heard; the signal's
+ * reason when aborted, once the device is released
+ */
+export async function hearDevice(
+  config: AgentConfig,
+  { asked, device, interfaceRef }: StandbyWish,
+  seconds: number,
+  signal?: AbortSignal,
+): Promise<Heard> {
+  const { meterBackend, meterClipDbfs } = config.settings
+  const source = deviceOf(config, device, seconds)
   const bus = createBus()
-  const heard = firstOf(bus, { clipDbfs: meterClipDbfs, seconds: meterSampleSeconds })
+  const heard = firstOf(bus, { clipDbfs: meterClipDbfs, seconds })
   const feed = new Feed({
     asked: streamFormat(meterBackend === 'synthetic' ? 'alsa' : meterBackend, asked),
     bus,
@@ -48,20 +56,23 @@ async function listen(config: AgentConfig, { asked, device, interfaceRef }: Stan
     interfaceRef,
     settings: PATIENCE,
   })
+  const stopped = Promise.withResolvers<never>()
+  signal?.addEventListener('abort', () => stopped.reject(signal.reason), { once: true })
   try {
-    return await heard
+    return await Promise.race([heard, stopped.promise])
   } finally {
+    heard.catch(() => {})
     await feed.close()
   }
 }
 
-function deviceOf({ childEnv: env, settings }: AgentConfig, device: string): Device {
-  const { captureArgsTemplate, captureCommand: command, meterArgsTemplate, meterBackend, meterSampleSeconds } = settings
+function deviceOf({ childEnv: env, settings }: AgentConfig, device: string, seconds: number): Device {
+  const { captureArgsTemplate, captureCommand: command, meterArgsTemplate, meterBackend } = settings
   const backend = meterBackend === 'synthetic' ? 'alsa' : meterBackend
   const argsTemplate = meterArgsTemplate ?? captureArgsTemplate
   const template = argsTemplate === undefined ? {} : { argsTemplate }
   try {
-    return captureDevice({ ...template, backend, command, device, env, seconds: meterSampleSeconds }, systemClock)
+    return captureDevice({ ...template, backend, command, device, env, seconds }, systemClock)
   } catch (e) {
     throw new UserError((e as Error).message)
   }

@@ -41,7 +41,7 @@ interface Refusal {
   reason?: string
 }
 
-type Method = 'DELETE' | 'PATCH' | 'POST' | 'PUT'
+type Method = 'DELETE' | 'GET' | 'PATCH' | 'POST' | 'PUT'
 
 export interface Api {
   /** The whole answer. @throws ApiError; TypeError when nothing answers */
@@ -55,6 +55,8 @@ export interface Api {
 const DEADLINE_MS = { slow: 60_000, usual: 15_000 }
 /** Writes that wait for other machines, or do something many times. */
 const SLOW = /\/(bulk-|lifecycle-jobs|ssh-credential|switchers\/|upload-destinations\/|upload-runner\/)/
+/** Reads that wait for a recorder. */
+const ASKING = /\/doctor$/
 const SIGNS_IN = ['/auth/login', '/auth/sign-in-link', '/auth/display-session', '/display']
 
 /** `ended` is called when the session has ended: a 401 of anything but signing in. */
@@ -62,7 +64,7 @@ export function createApi(ended: () => void): Api {
   let ahead = 0
 
   async function ask<T>(path: string, init: RequestInit, signal?: AbortSignal): Promise<T> {
-    const slow = init.method !== 'GET' && SLOW.test(path)
+    const slow = (init.method === 'GET' ? ASKING : SLOW).test(path)
     const deadline = AbortSignal.timeout(slow ? DEADLINE_MS.slow : DEADLINE_MS.usual)
     const response = await fetch(`/api/v1${path}`, {
       ...init,

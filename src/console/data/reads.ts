@@ -100,7 +100,8 @@ export function useRoom(id: string | undefined): UseQueryResult<{ data: Room }, 
 interface Sent {
   body?: unknown
   headers?: Record<string, string>
-  method: 'DELETE' | 'PATCH' | 'POST' | 'PUT'
+  /** GET where asking makes somebody do something: it is not repeated by itself. */
+  method: 'DELETE' | 'GET' | 'PATCH' | 'POST' | 'PUT'
   path: string
 }
 

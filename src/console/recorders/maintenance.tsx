@@ -12,6 +12,7 @@ import { Badge, classes, Failure, Loading, Name, Section } from '../ui/parts.tsx
 import { Copyable } from '../ui/secret.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { Doctor } from './doctor.tsx'
 import { Keys } from './keys.tsx'
 
 /** What is done to the box itself. */
@@ -19,6 +20,7 @@ export function Maintenance({ node }: { node: Node }) {
   const { me } = useApp()
   return (
     <>
+      <Doctor node={node} />
       <Lifecycle node={node} />
       <Credentials node={node} />
       {may(me, 'node:manage', node.roomId) && <Keys node={node} />}

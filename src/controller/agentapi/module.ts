@@ -5,6 +5,7 @@ import type { LiveApi } from '../monitoring/listen/api.ts'
 import type { RecordingsApi } from '../recordings/api.ts'
 import { topics } from '../scheduler/notifier.ts'
 import { cacheFileRoutes } from './cachefile.routes.ts'
+import { doctorAgentRoutes } from './doctor.routes.ts'
 import { jobAgentRoutes } from './job.routes.ts'
 import { listenAgentRoutes, meterAgentRoutes } from './live.routes.ts'
 import { nodeAgentRoutes } from './node.routes.ts'
@@ -32,6 +33,7 @@ export function createAgentApi(base: Base, { fleet, health, live, recordings: ap
       ...nodeAgentRoutes({
         captureEvents: health.captureEvents,
         clock,
+        doctor: fleet.doctor,
         events,
         listeners: live.listeners,
         nodes: fleet.nodes,
@@ -41,6 +43,7 @@ export function createAgentApi(base: Base, { fleet, health, live, recordings: ap
         reconcile: fleet.reconcile,
         watchers: live.watchers,
       }),
+      ...doctorAgentRoutes({ doctor: fleet.doctor, events }),
       ...meterAgentRoutes(live.meters, live.layouts),
       ...listenAgentRoutes({ chunks: live.chunks, notifier }),
       ...jobAgentRoutes({ claims, clock, events, jobs, leases, notifier, service }),

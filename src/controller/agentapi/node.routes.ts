@@ -22,6 +22,7 @@ interface Parts {
   notifier: Notifier
   captureEvents: HealthApi['captureEvents']
   clock: Clock
+  doctor: FleetApi['doctor']
   events: Events
   listeners: LiveApi['listeners']
   nodes: FleetApi['nodes']
@@ -137,7 +138,7 @@ export const nodeAgentRoutes = (parts: Parts): AnyRoute[] => {
  * The config of a node. With `If-None-Match` and `waitSeconds` it answers as soon as the config differs: an agent learns at
  * once that somebody listens.
  */
-const configRoute = ({ clock, listeners, nodes, notifier, policies, watchers }: Parts): AnyRoute =>
+const configRoute = ({ clock, doctor, listeners, nodes, notifier, policies, watchers }: Parts): AnyRoute =>
   flow({
     method: 'GET',
     path: '/nodes/:id/config',
@@ -150,8 +151,10 @@ const configRoute = ({ clock, listeners, nodes, notifier, policies, watchers }: 
       const configOf = (now: string): NodeConfig => {
         const { audioDefaults, recordingCapacity } = nodes.get(id, now)
         const { enhanced, listening } = listeners.demand(id, now)
+        const called = doctor.calls.wanted(id)
         return {
           ...(audioDefaults ? { audioDefaults } : {}),
+          ...(called ? { doctor: called } : {}),
           liveListen: { requested: listening },
           liveMeters: watchers.wanted(id),
           monitorEnhancement: { engine: 'deepfilternet3', requested: enhanced },

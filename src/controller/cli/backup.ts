@@ -7,9 +7,11 @@ import { hasCode } from '../../kernel/durable.ts'
 import { misuse } from '../../kernel/fail.ts'
 import { sizeText } from '../../kernel/size.ts'
 import { version } from '../../kernel/version.ts'
+import { faultWords } from '../../kernel/words.ts'
 import { copyDatabase } from '../store/backup.ts'
 import { Db } from '../store/db.ts'
 import { schemaOf } from '../store/migrate.ts'
+import { stampBackup } from './stamp.ts'
 import { copyTakes, fromDirectory, type TakesReport } from './takes.ts'
 import { type ControllerFiles, ENVIRONMENT_HELP, openDatabase, progress, runVerb, say } from './verb.ts'
 
@@ -49,7 +51,9 @@ export const main = (args: string[]): Promise<number> =>
 
 async function toFile(file: string, place: ControllerFiles): Promise<number> {
   await fs.mkdir(path.dirname(file), { recursive: true, mode: 0o750 })
+  const at = iso(systemClock.now())
   await snapshot(file, place)
+  stamped(place, { at, target: file })
   return say(`${file}: ${sizeText((await fs.stat(file)).size)}, checked.\n`)
 }
 
@@ -71,6 +75,7 @@ async function toDirectory(
     const manifest: Manifest = { createdAt, schema: schemaOf(copy), version, ...(takes ? { takes } : {}) }
     await fs.writeFile(path.join(dir, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o640 })
     const key = await keyNote(dir, place, wanted.key)
+    stamped(place, { at: createdAt, target: dir })
     say(`${dir}: database ${sizeText((await fs.stat(file)).size)}, checked.\n${takes ? reportText(takes) : ''}${key}`)
     return takes && takes.damaged.length + takes.missing.length > 0 ? 1 : 0
   } finally {
@@ -85,6 +90,15 @@ async function snapshot(file: string, place: ControllerFiles): Promise<void> {
     await copyDatabase(db, file, place.addon, ({ pages, total }) => tell(`database: ${pages} of ${total} pages`))
   } finally {
     db.close()
+  }
+}
+
+/** A backup is made, whether that can be noted or not. */
+function stamped({ config }: ControllerFiles, stamp: Parameters<typeof stampBackup>[1]): void {
+  try {
+    stampBackup(config.SVC_DATA_DIR, stamp)
+  } catch (e) {
+    process.stderr.write(`That a backup was made could not be noted for roomtone doctor: ${faultWords(e)}.\n`)
   }
 }
 

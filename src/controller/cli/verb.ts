@@ -39,13 +39,13 @@ interface Verb<O extends ParseArgsOptionsConfig> {
 export async function runVerb<O extends ParseArgsOptionsConfig>(args: string[], verb: Verb<O>): Promise<number> {
   if (args.includes('--help') || args.includes('-h')) return say(verb.help)
   const { positionals, values } = parseArgs({ args, options: verb.options, allowPositionals: true })
-  const config = settings()
+  const config = installedConfig()
   if (!verb.onlyReads) goOnAsOwnerOf(config.SVC_DATA_DIR)
   return await verb.run(positionals, values as Record<string, string | boolean | undefined>, filesOf(config))
 }
 
-/** @throws UserError when the caller may not read the installed controller's settings */
-function settings(): Config {
+/** The settings of the installed controller, or of the one that the environment names. @throws UserError when the caller may not read them */
+export function installedConfig(): Config {
   try {
     return readConfigBeside()
   } catch (e) {
@@ -54,7 +54,8 @@ function settings(): Config {
   }
 }
 
-function filesOf(config: Config): ControllerFiles {
+/** The files of the controller with these settings. */
+export function filesOf(config: Config): ControllerFiles {
   return {
     addon: loadAddon(nativeDirs(config))?.binding,
     config,

@@ -1,6 +1,7 @@
 import type { Certificates } from '../http/certificates.ts'
 import { usedIds } from '../http/usedids.store.ts'
 import type { Base, Module } from '../module.ts'
+import { topics } from '../scheduler/notifier.ts'
 import type { SealKeys } from '../secrets.ts'
 import type { FleetApi } from './api.ts'
 import { assignmentRoutes } from './channels/assignments.routes.ts'
@@ -9,6 +10,9 @@ import { planRoutes } from './channels/plans.routes.ts'
 import { planStore } from './channels/plans.store.ts'
 import { templateRoutes } from './channels/templates.routes.ts'
 import { templateStore } from './channels/templates.store.ts'
+import { doctorCalls } from './doctor/calls.ts'
+import { doctorRoutes } from './doctor/doctor.routes.ts'
+import { doctorReports } from './doctor/reports.store.ts'
 import { channelRoomRoutes } from './nodes/channelrooms.routes.ts'
 import { channelRoomStore } from './nodes/channelrooms.store.ts'
 import { nodeExportRoutes } from './nodes/export.routes.ts'
@@ -39,7 +43,7 @@ interface Deps {
 
 /** Nodes, rooms, onboarding and channel maps. */
 export function createFleet(base: Base, { certificates, keys }: Deps): Module<FleetApi> {
-  const { authorization, config, db, events, ids } = base
+  const { authorization, config, db, events, ids, notifier } = base
   const { principals, visibility, scope } = authorization
   const [publicUrl, tls] = [config.SVC_PUBLIC_URL, config.tls !== undefined]
   // How a new box recognises this controller over TLS; behind a proxy it would see the proxy's certificate.
@@ -55,6 +59,7 @@ export function createFleet(base: Base, { certificates, keys }: Deps): Module<Fl
   const detach = detachStore(db)
   const reconcile: FleetApi['reconcile'] = (nodeId, reported) => reconciliation(nodes.interfaces, nodeId, reported)
   const places = placing({ rooms, scope, visibility })
+  const doctor = doctorOf(base)
   const address = (host: string | undefined) => ownAddress(publicUrl, host, tls)
   const onboarding = {
     credentials: credentialStore(db, ids),
@@ -64,11 +69,12 @@ export function createFleet(base: Base, { certificates, keys }: Deps): Module<Fl
     sshKeys: sshKeyStore(db, ids, keys.node),
   }
   return {
-    api: { assignments, detach, nodes, onboarding, reconcile, rooms, rosters },
+    api: { assignments, detach, doctor, nodes, onboarding, reconcile, rooms, rosters },
     routes: [
       ...nodeRoutes({ ...onboarding, events, places, scope, visibility }),
       ...nodeExportRoutes(nodes, visibility),
       ...retireRoutes({ ...onboarding, events, retiring: retireStore(db) }),
+      ...doctorRoutes({ ...doctor, nodes, notifier }),
       ...channelRoomRoutes({ channelRooms: channelRoomStore(db), events, nodes, places }),
       ...bootstrapConfigRoutes({ credentials: onboarding.credentials, ids, nodes, places, visibility }),
       ...installRoutes({ introduction, publicUrl, tls }),
@@ -89,4 +95,15 @@ export function createFleet(base: Base, { certificates, keys }: Deps): Module<Fl
     start: detach.recover,
     runners: [offlineRunner({ enabled: config.SVC_NODE_OFFLINE_AFTER_SECONDS > 0, events, nodes })],
   }
+}
+
+/** Calls of recorders, which end with the report that comes in. */
+function doctorOf({ clock, db, events, ids, notifier }: Base): FleetApi['doctor'] {
+  const calls = doctorCalls(clock, ids, (nodeId) => events.emit('config.changed', { nodeId }))
+  const reports = doctorReports(db)
+  events.on('doctor.reported', 'after', ({ nodeId, requestId }) => {
+    const report = reports.get(nodeId)
+    if (report && calls.answered(requestId, report)) notifier.notify(topics.doctor(nodeId))
+  })
+  return { calls, reports }
 }

@@ -6,6 +6,8 @@ export const topics = {
   audio: (nodeId: string): string => `audio ${nodeId}`,
   /** The config of a node: its agent waits. */
   config: (nodeId: string): string => `config ${nodeId}`,
+  /** What the doctor found on a node: whoever asked waits. */
+  doctor: (nodeId: string): string => `doctor ${nodeId}`,
   /** Jobs of a node, to be claimed or stopped: its agent waits. */
   jobs: (nodeId: string): string => `jobs ${nodeId}`,
   /** The joined file of a take that came in chunks: players wait. */

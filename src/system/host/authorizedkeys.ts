@@ -72,3 +72,6 @@ function isManaged(line: string): boolean {
   const { comment, options } = parts(line)
   return OF_A_NODE.test(comment) || (comment.startsWith('svc-') && HELD_TO_US.test(options))
 }
+
+/** Lines of keys that controllers and agents of ours have put there. Throws errors of the disk. */
+export const managedKeys = (file: string): string[] => linesOf(file).filter(isManaged)

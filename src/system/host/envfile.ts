@@ -17,19 +17,19 @@ function unquoted(value: string): string {
 
 const keyOf = (line: string): string | undefined => /^\s*(?:export\s+)?(\w+)\s*=/.exec(line)?.[1]
 
-/** The SVC_ settings in a file's text. */
-export function parseEnvFile(content: string): Record<string, string | undefined> {
+/** The SVC_ settings in a file's text; `names`: others as well. */
+export function parseEnvFile(content: string, names = /^SVC_[A-Z0-9_]+$/): Record<string, string | undefined> {
   const env: Record<string, string | undefined> = {}
   for (const line of content.split('\n')) {
-    const [, key, value] = /^\s*(SVC_[A-Z0-9_]+)=(.*?)\s*$/.exec(line) ?? []
-    if (key !== undefined && value !== undefined) env[key] = unquoted(value)
+    const [, key, value] = /^\s*([A-Za-z_]\w*)=(.*?)\s*$/.exec(line) ?? []
+    if (key !== undefined && value !== undefined && names.test(key)) env[key] = unquoted(value)
   }
   return env
 }
 
-/** The SVC_ settings in a file; none without a file. */
-export const readEnvFile = (file: string): Record<string, string | undefined> =>
-  fs.existsSync(file) ? parseEnvFile(fs.readFileSync(file, 'utf8')) : {}
+/** The SVC_ settings in a file; none without a file. `names`: others as well. */
+export const readEnvFile = (file: string, names?: RegExp): Record<string, string | undefined> =>
+  fs.existsSync(file) ? parseEnvFile(fs.readFileSync(file, 'utf8'), names) : {}
 
 /**
  * Sets the given settings and removes those given as undefined; other lines stay as they are. Replaces the file atomically,

@@ -14,12 +14,25 @@ const SETPRIV = '/usr/bin/setpriv'
  */
 export function goOnAsOwnerOf(dir: string): void {
   const owner = process.geteuid?.() === 0 ? fs.statSync(dir, { throwIfNoEntry: false }) : undefined
-  if (!owner || owner.uid === 0) return
-  const caps = mayReadAll() ? ['--inh-caps=+dac_read_search', '--ambient-caps=+dac_read_search'] : []
-  const self = inExecutable ? [] : [...process.execArgv, process.argv[1] as string]
-  const args = [`--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups', ...caps]
-  process.execve?.(SETPRIV, ['setpriv', ...args, '--', process.execPath, ...self, ...process.argv.slice(2)])
+  if (owner && owner.uid !== 0) goOnAs([`--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups'])
 }
+
+/**
+ * As root, restarts this program as the user of a service, with the groups of that user. It can still read all files.
+ * @throws Error when the system refuses
+ */
+export function goOnAsUser(name: string): void {
+  if (process.geteuid?.() === 0) goOnAs([`--reuid=${name}`, `--regid=${name}`, '--init-groups'])
+}
+
+function goOnAs(identity: readonly string[]): void {
+  const caps = mayReadAll() ? ['--inh-caps=+dac_read_search', '--ambient-caps=+dac_read_search'] : []
+  const args = [...identity, ...caps, '--', process.execPath, ...ownArguments(), ...process.argv.slice(2)]
+  process.execve?.(SETPRIV, ['setpriv', ...args])
+}
+
+/** What stands before the arguments of this program when it is started again by `process.execPath`. */
+export const ownArguments = (): string[] => (inExecutable ? [] : [...process.execArgv, process.argv[1] as string])
 
 /** Root in a container may lack the capability. */
 function mayReadAll(): boolean {

@@ -109,6 +109,7 @@ export class FakeLink implements Link {
   async config(): Promise<never> {
     throw new Error('not here')
   }
+  async doctorReport(): Promise<void> {}
   async heartbeat(): Promise<undefined> {}
   async healthEvent(): Promise<void> {}
   async inventory(): Promise<void> {}

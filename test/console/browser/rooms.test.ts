@@ -178,6 +178,24 @@ describe('rooms and recorders', () => {
     await page.context().close()
   })
 
+  test('a recorder says what is wrong with it, and what to do; it is still known when the page is opened again', async () => {
+    const page = await visitor.signedIn({ size: 'phone' })
+    await page.goto(`${controller.url}/recorders/${nodeId}/maintenance`)
+    const section = page.getByRole('region', { name: 'What is wrong' })
+    await section.getByText('Not checked yet.').waitFor()
+    await section.getByRole('button', { name: 'Check this recorder' }).click()
+    await section.getByText('The recorder looks at itself').waitFor()
+    const row = section.getByRole('listitem').filter({ hasText: 'Sound device' }).first()
+    await row.getByText('Only a test tone: no capture device').waitFor({ timeout: 30_000 })
+    await row.getByText('What to do: Plug the sound card in').waitFor()
+    await section.getByRole('listitem').filter({ hasText: 'Token' }).getByText('fine').waitFor()
+    await accessible(page, 'what is wrong')
+    await fits(page, 'what is wrong')
+    await page.reload()
+    await section.getByText('Only a test tone: no capture device').waitFor()
+    await page.context().close()
+  })
+
   test('what went wrong with one thing does not stand at the question of another', async () => {
     const page = await visitor.signedIn()
     await page.goto(`${controller.url}/recorders/${nodeId}/maintenance`)

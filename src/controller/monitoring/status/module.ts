@@ -35,7 +35,7 @@ export function createStatus(base: Base, { certificates, live, recordings, watch
   return {
     api: undefined,
     routes: [
-      ...probeRoutes(db, group, iso(startedAtMs)),
+      ...probeRoutes(db, group, iso(startedAtMs), observed.runners),
       ...statusRoutes({
         ...observed,
         profiles: recordings.profiles,

@@ -1,4 +1,6 @@
 import { version } from '../../../kernel/version.ts'
+import type { RunnerReport } from '../../../wire/status.ts'
+import { isLocal } from '../../http/local.ts'
 import { held } from '../../http/page.ts'
 import { type AnyRoute, stream } from '../../http/route.ts'
 import type { Db } from '../../store/db.ts'
@@ -8,7 +10,12 @@ const controller = () => ({ type: 'controller' })
 const open = { auth: 'none', permission: null, target: controller } as const
 
 /** Liveness and readiness: no permission, no audit row, flat bodies (docs/contract/api.md: Status and probes). */
-export const probeRoutes = (db: Db, group: Pick<CommitGroup, 'failing'>, startedAt: string): AnyRoute[] => {
+export const probeRoutes = (
+  db: Db,
+  group: Pick<CommitGroup, 'failing'>,
+  startedAt: string,
+  runners: () => RunnerReport[],
+): AnyRoute[] => {
   // Not probed while writes succeed: another program may hold the lock for a moment.
   const writable = (): boolean => !group.failing() || reachable(() => db.probeWrite())
   const alive = db.stmt<object, { n: number }>('SELECT 1 AS n FROM users LIMIT 1')
@@ -28,15 +35,29 @@ export const probeRoutes = (db: Db, group: Pick<CommitGroup, 'failing'>, started
       ...open,
       action: 'status.readyz',
       audit: 'none',
-      run: async () => {
+      run: async ({ request }) => {
         const ok = reachable(() => alive.get({})) && db.inPlace() && writable()
         return {
-          response: held({ ok, database: ok ? 'ready' : 'unreachable', ...service }, ok ? 200 : 503),
+          response: held(
+            {
+              ok,
+              database: ok ? 'ready' : 'unreachable',
+              ...service,
+              ...(isLocal(request) ? { runners: runners().map(pulseOf) } : {}),
+            },
+            ok ? 200 : 503,
+          ),
         }
       },
     }),
   ]
 }
+
+const pulseOf = ({ enabled, intervalSeconds, lastError, lastRunAt, name, running }: RunnerReport) => ({
+  ...{ enabled, intervalSeconds, name, running },
+  ...(lastError === undefined ? {} : { lastError }),
+  ...(lastRunAt === undefined ? {} : { lastRunAt }),
+})
 
 function reachable(ask: () => unknown): boolean {
   try {

@@ -1,0 +1,104 @@
+// When a certificate, a backup or the background work of a controller is worth a word.
+import type { Finding } from '../../../wire/doctor.ts'
+
+const DAY_MS = 86_400_000
+const CERTIFICATE_DAYS = { fail: 3, warn: 21 }
+const BACKUP_DAYS = 8
+/** A pass may wait for its turn, and a pass before it may last. */
+const LATE_SECONDS = 60
+
+const day = (at: string): string => at.slice(0, 10)
+
+/** `fix`: how it is renewed. `now`: Unix ms. */
+export function judgeCertificate(expiresAt: string, now: number, fix: string): Finding {
+  const days = (Date.parse(expiresAt) - now) / DAY_MS
+  if (days <= 0) return { fix, message: `The certificate has expired on ${day(expiresAt)}`, status: 'fail' }
+  const message = `The certificate is valid until ${day(expiresAt)} (${Math.floor(days)} days)`
+  if (days < CERTIFICATE_DAYS.fail) return { fix, message, status: 'fail' }
+  return days < CERTIFICATE_DAYS.warn ? { fix, message, status: 'warn' } : { message, status: 'ok' }
+}
+
+interface BackupFacts {
+  /** When the last one was made, ISO. */
+  at: string | undefined
+  now: number
+  /** Another program copies the database continuously. */
+  replicated: boolean
+  target: string | undefined
+}
+
+const BACK_UP =
+  'sudo roomtone backup /backup/roomtone --takes, to another disk; every night by a timer or cron (docs/operations.md)'
+
+export function judgeBackup({ at, now, replicated, target }: BackupFacts): Finding {
+  if (at === undefined)
+    return replicated
+      ? { message: 'Another program replicates the database (SVC_DATABASE_REPLICATED)', status: 'ok' }
+      : { fix: BACK_UP, message: 'No backup was ever made with roomtone backup', status: 'warn' }
+  const days = Math.floor((now - Date.parse(at)) / DAY_MS)
+  const age = days < 1 ? 'less than a day' : days === 1 ? 'a day' : `${days} days`
+  const message = `The last backup is ${age} old (${target})`
+  return days >= BACKUP_DAYS && !replicated ? { fix: BACK_UP, message, status: 'warn' } : { message, status: 'ok' }
+}
+
+/** A background runner as the running controller tells of it. */
+export interface RunnerFacts {
+  enabled: boolean
+  intervalSeconds: number
+  lastError?: string | undefined
+  lastRunAt?: string | undefined
+  name: string
+  running: boolean
+}
+
+/** `uptimeSeconds`: a pass that has not come yet may still be due. */
+export function judgeRunners(runners: readonly RunnerFacts[], now: number, uptimeSeconds: number): Finding {
+  const enabled = runners.filter((runner) => runner.enabled)
+  const late = enabled.filter(({ intervalSeconds, lastRunAt, running }) => {
+    const since = lastRunAt === undefined ? uptimeSeconds : (now - Date.parse(lastRunAt)) / 1000
+    return !running && since > 3 * intervalSeconds + LATE_SECONDS
+  })
+  if (late.length > 0)
+    return {
+      fix: 'sudo systemctl restart roomtone-controller; journalctl -u roomtone-controller -n 50 may say why',
+      message: `Background work stands still: ${late.map(({ name }) => name).join(', ')}`,
+      status: 'fail',
+    }
+  const failing = enabled.filter(({ lastError }) => lastError !== undefined)
+  if (failing.length > 0)
+    return {
+      fix: 'journalctl -u roomtone-controller | grep runner says more; it is tried again at every pass',
+      message: `The last pass failed of ${failing.map(({ lastError, name }) => `${name} (${lastError})`).join(', ')}`,
+      status: 'warn',
+    }
+  return { message: `${enabled.length} background runners make their passes`, status: 'ok' }
+}
+
+export interface StuckUploads {
+  error: string | null
+  failed: number
+  /** Tried more than once, and waiting since yesterday. */
+  old: number
+}
+
+export function judgeUploads({ error, failed, old }: StuckUploads): Finding {
+  if (failed + old === 0) return { message: 'No upload is stuck', status: 'ok' }
+  const parts = [failed > 0 ? `${failed} given up` : '', old > 0 ? `${old} tried in vain for a day` : '']
+  return {
+    fix: 'In the console: Activity, Uploads shows each with its reason; mend the destination (Settings, Upload destinations), then Retry',
+    message: `Uploads: ${parts.filter(Boolean).join(', ')}${error ? `; the latest reason: ${error}` : ''}`,
+    status: 'warn',
+  }
+}
+
+export function judgeOffline(offline: readonly { alias: string; id: string }[], all: number): Finding {
+  if (all === 0) return { message: 'There is no recorder yet', status: 'ok' }
+  if (offline.length === 0) return { message: `${all} recorders, none offline`, status: 'ok' }
+  const named = offline.slice(0, 5).map(({ alias, id }) => `${alias} (${id})`)
+  const more = offline.length > named.length ? `, and ${offline.length - named.length} more` : ''
+  return {
+    fix: 'On each of them: is it powered, has it network? sudo roomtone doctor there says more. One that is gone for good: retire it on its page',
+    message: `${offline.length} of ${all} recorders are offline: ${named.join(', ')}${more}`,
+    status: 'warn',
+  }
+}

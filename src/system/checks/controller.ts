@@ -1,0 +1,181 @@
+// Whether a box reaches its controller: name, address, certificate, token, clock.
+import * as dns from 'node:dns/promises'
+import * as net from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import { systemClock } from '../../kernel/clock.ts'
+import * as http from '../../kernel/http.ts'
+import { isLoopback } from '../../kernel/loopback.ts'
+import { faultWords } from '../../kernel/words.ts'
+import type { Finding } from '../../wire/doctor.ts'
+import { isUnknownIssuer, type Trust, tlsOptions } from '../host/trust.ts'
+import { fail, ok, skipped, warn } from './examine.ts'
+
+/** A controller as the settings name it. */
+export interface Reached {
+  allowInsecure: boolean
+  names: Names
+  trust: Trust
+  url: string
+}
+
+/** Names of settings, for the words. */
+interface Names {
+  ca: string
+  /** The file of the settings. */
+  file: string
+  insecure: string
+  /** Restarted when one of them was changed. */
+  unit: string
+  url: string
+}
+
+const PATIENCE_MS = 6000
+const MAX_BYTES = 256 * 1024
+
+/** An answer, and how far this clock is ahead of the other side's, seconds. */
+interface Answered extends http.Answer {
+  ahead: number | undefined
+  /** When the certificate ends, as it says itself. */
+  until: string | undefined
+}
+
+/** One request that changes nothing. @throws NoAnswer */
+export async function askController(
+  { allowInsecure, trust, url }: Reached,
+  path: string,
+  given: Partial<Pick<http.Question, 'body' | 'method'>> & { signal: AbortSignal; token?: string },
+): Promise<Answered> {
+  const { signal, token, ...more } = given
+  const address = new URL(`${url.replace(/\/+$/, '')}${path}`)
+  const asked = systemClock.now()
+  const question = {
+    headers: { accept: 'application/json', ...(token ? { authorization: `Bearer ${token}` } : {}) },
+    method: 'GET' as const,
+    ...more,
+    connectMs: PATIENCE_MS,
+    signal,
+    timeoutMs: PATIENCE_MS,
+    tls: address.protocol === 'https:' ? tlsOptions(trust, allowInsecure) : {},
+    url: address,
+  }
+  return await http.send(question, async (response) => {
+    const until = certificateEnd(response.socket)
+    const answer = await http.whole(response, MAX_BYTES)
+    return { ...answer, ahead: aheadOf(asked, systemClock.now(), answer.headers.date), until }
+  })
+}
+
+const certificateEnd = (socket: net.Socket): string | undefined =>
+  'getPeerCertificate' in socket ? (socket as TLSSocket).getPeerCertificate().valid_to : undefined
+
+/** `Date` has whole seconds and was written at some point between question and answer: only the rest counts. */
+function aheadOf(asked: number, answered: number, date: string | undefined): number | undefined {
+  const theirs = Date.parse(date ?? '')
+  if (Number.isNaN(theirs)) return undefined
+  return (Math.max(0, asked - (theirs + 1000)) - Math.max(0, theirs - answered)) / 1000
+}
+
+export interface Reaching {
+  /** How far this clock is ahead of the controller's, seconds; undefined when it does not answer. */
+  ahead(): Promise<number | undefined>
+  /** Whether the controller answers at all. */
+  answers(): Promise<boolean>
+  resolve(): Promise<Finding>
+  tls(): Promise<Finding>
+}
+
+/** The checks of the way to the controller; they share one request. */
+export function reaching(reached: Reached): Reaching {
+  let first: Promise<Answered> | undefined
+  const once = (): Promise<Answered> => {
+    first ??= askController(reached, '/healthz', { signal: AbortSignal.timeout(PATIENCE_MS + 1000) })
+    return first
+  }
+  return {
+    ahead: async () => (await once().catch(() => undefined))?.ahead,
+    answers: () =>
+      once().then(
+        () => true,
+        () => false,
+      ),
+    resolve: () => resolved(reached),
+    tls: () =>
+      once().then(
+        (answer) => secured(reached, answer),
+        (e) => unreached(reached, e),
+      ),
+  }
+}
+
+async function resolved({ names, url }: Reached): Promise<Finding> {
+  const host = new URL(url).hostname.replace(/^\[|\]$/g, '')
+  if (net.isIP(host)) return ok(`${host} is an address: no name has to be resolved`)
+  try {
+    const found = await dns.lookup(host, { all: true })
+    return ok(`${host} is ${[...new Set(found.map(({ address }) => address))].slice(0, 4).join(', ')}`)
+  } catch (e) {
+    return fail(
+      `The name in ${url} leads nowhere: ${faultWords(e, host)}`,
+      `Check ${names.url} in ${names.file}, and the name servers of this machine: resolvectl query ${host} (or cat /etc/resolv.conf). Without a name server: echo "ADDRESS ${host}" | sudo tee -a /etc/hosts`,
+    )
+  }
+}
+
+function secured({ allowInsecure, names, url }: Reached, { status, until }: Answered): Finding {
+  const { host, hostname, protocol } = new URL(url)
+  if (status !== 200)
+    return warn(
+      `${host} answers, but not as a controller does (status ${status})`,
+      `Check ${names.url} in ${names.file}; curl -sS ${url}/healthz shows what answers`,
+    )
+  if (protocol === 'http:' && isLoopback(hostname)) return ok(`${host} answers; within this machine, without TLS`)
+  if (protocol === 'http:' || allowInsecure)
+    return warn(
+      `${host} answers, but who it is is not verified: the token and the audio could be read on the way`,
+      `Set ${names.url} to an https address and ${names.ca} to the site's ca.pem in ${names.file}, remove ${names.insecure}, then sudo systemctl restart ${names.unit}`,
+    )
+  return ok(`${host} answers with a certificate this machine trusts, valid until ${until ?? 'an unknown day'}`)
+}
+
+const BY_CODE: Record<string, (names: Names, host: string) => [what: string, fix: string]> = {
+  CERT_HAS_EXPIRED: () => [
+    'its certificate has expired',
+    'Is the clock of this machine right (clock.synced)? If so, on the controller: sudo roomtone tls renew (or put the new certificate of another authority in place)',
+  ],
+  CERT_NOT_YET_VALID: () => [
+    'its certificate is not valid yet',
+    'Set the clock of this machine first (clock.synced); if it is right, the one of the controller was wrong: sudo roomtone tls renew there',
+  ],
+  ERR_TLS_CERT_ALTNAME_INVALID: ({ file, url }, host) => [
+    `its certificate is not for ${host}`,
+    `On the controller: sudo roomtone tls renew --host ${host}; or name it in ${url} (${file}) as the certificate does`,
+  ],
+}
+
+const unknownIssuer = ({ ca, file, unit }: Names): [what: string, fix: string] => [
+  'no authority this machine trusts has signed its certificate',
+  `Bring /etc/roomtone/tls/ca.pem of the controller here as /etc/roomtone/controller-ca.pem, set ${ca}=/etc/roomtone/controller-ca.pem in ${file}, then sudo systemctl restart ${unit}`,
+]
+
+function unreached({ names, url }: Reached, e: unknown): Finding {
+  const { host, hostname } = new URL(url)
+  const cause = e instanceof http.NoAnswer ? (e.cause ?? e) : e
+  const { code = '' } = cause as NodeJS.ErrnoException
+  const known = isUnknownIssuer(cause)
+    ? unknownIssuer(names)
+    : Object.hasOwn(BY_CODE, code)
+      ? BY_CODE[code]?.(names, hostname)
+      : undefined
+  if (known) return fail(`${host} is not trusted: ${known[0]}`, known[1])
+  return fail(
+    `The controller is not reached: ${faultWords(e, host)}`,
+    `On the controller: systemctl status roomtone-controller. From here: curl -vsS ${url}/healthz. Check ${names.url} in ${names.file}, the cable, and firewalls in between`,
+  )
+}
+
+/** What an answer says of a token. `fix`: how a good one comes here. */
+export function judgeToken({ status }: Pick<http.Answer, 'status'>, fix: string): Finding {
+  if (status === 401 || status === 403) return fail(`The controller refuses the token (status ${status})`, fix)
+  if (status === 429 || status >= 500) return skipped(`The controller is busy (status ${status}): nothing was learnt`)
+  return ok('The controller accepts the token')
+}
