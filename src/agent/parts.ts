@@ -14,6 +14,9 @@ import { Feeds } from './capture/feeds.ts'
 import type { CaptureRights } from './capture/rights.rules.ts'
 import { Standby } from './capture/standby.ts'
 import type { AgentConfig } from './config.ts'
+import { Ear } from './ear/ear.ts'
+import { SoundPoster } from './ear/poster.ts'
+import { Preflights } from './ear/preflight.ts'
 import { createEnhancer } from './enhance/enhance.ts'
 import { described, modelOf } from './enhance/model.rules.ts'
 import { ModelProbe } from './enhance/probe.ts'
@@ -29,6 +32,7 @@ import { createRemembered } from './inventory/remembered.ts'
 import { DeviceWatch } from './inventory/watch.ts'
 import { createJobRunner, type JobRunner } from './jobs/runner.ts'
 import { defaultJobSettings, type JobSettings } from './jobs/settings.ts'
+import { wantOf } from './jobs/want.ts'
 import { createLink } from './link/client.ts'
 import type { Link } from './link/link.ts'
 import { Listen } from './listen/listen.ts'
@@ -41,6 +45,8 @@ import { createToken, type Token } from './token.ts'
 
 const SYSTEM_HEALTH_EVERY_MS = 10_000
 const DEVICE_LOOK_MS = 2000
+/** Given to capture templates that want a length; it is over long before. */
+const PREFLIGHT_SECONDS = 60
 
 export interface Parts {
   applyConfig(config: NodeConfig): void
@@ -127,7 +133,10 @@ export function liveJobSettings({ settings }: AgentConfig): { apply(config: Node
  * Finds a job's device by its stable ref, because card numbers change when cards are plugged in again. Undefined when
  * the ref is not plugged in or is not an ALSA device. Keeps the plug layer if the job asked for it.
  */
-async function locate(options: InventoryOptions, command: AgentJob['command']): Promise<string | undefined> {
+async function locate(
+  options: InventoryOptions,
+  command: Pick<AgentJob['command'], 'captureDevice' | 'captureSystemRef'>,
+): Promise<string | undefined> {
   const ref = command.captureSystemRef
   if (!ref?.startsWith('hw:')) return undefined
   // Listing opens no device, so it cannot disturb a take.
@@ -182,6 +191,47 @@ function machineOf(
   }
 }
 
+interface Shared {
+  bus: SoundBus
+  calendar: Calendar
+  ear: Ear
+  feeds: Feeds
+  health: Health
+  inventory: InventoryOptions
+  link: Link
+  live: JobSettings
+  locate: (command: Parameters<typeof locate>[1]) => Promise<string | undefined>
+  log: Log
+  model: ReturnType<typeof modelOf>
+  sounds: SoundPoster
+  token: Token
+}
+
+/** What listens to devices while nothing is recorded, or along with it. */
+function listeners({ childEnv, settings }: AgentConfig, shared: Shared) {
+  const { calendar, ear, feeds, health, inventory, live, locate, log, sounds } = shared
+  const common = { ...shared, clock: systemClock, report: health.report }
+  const interfaces = async () => (await collectInventory(inventory, false)).interfaces
+  const probed = async () => (await collectInventory(inventory)).interfaces
+  const withRights = { ...settings, captureRights: captureRights(settings) }
+  return {
+    listen: new Listen({ ...common, heartbeatMs: settings.heartbeatSeconds * 1000 }),
+    meters: new Meters({ ...common, interfaces, settings }),
+    preflights: new Preflights({
+      ear,
+      feeds,
+      log,
+      now: calendar.theirs,
+      poster: sounds,
+      want: (command) => {
+        const asked = { channels: Math.max(...command.channels), seconds: PREFLIGHT_SECONDS }
+        return wantOf({ childEnv, clock: systemClock, feeds, locate, settings: live }, command, asked)
+      },
+    }),
+    standby: new Standby({ ...common, childEnv, interfaces: probed, settings: withRights }),
+  }
+}
+
 /** Locks the directory, opens the link and starts the health log. @throws UserError, LinkError, what the disk throws */
 export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const { childEnv, settings } = config
@@ -206,27 +256,24 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
     denoiser: () => probe.about,
     lend: async (ref, look) => feeds.spare(await feeds.hardware('alsa', ref), look),
   }
+  const report = health.report
+  const locateHere: Shared['locate'] = (command) => locate(inventory, command)
+  const sound = { ear: new Ear(), sounds: new SoundPoster({ clock: systemClock, link, log, report, token }) }
+  const devicesAndLink = { bus, feeds, inventory, link, live, locate: locateHere }
+  const shared: Shared = { ...devicesAndLink, ...sound, calendar, health, log, model, token }
   const runner = createJobRunner({
+    ...shared,
     childEnv,
     clock: calendar.clock,
     disk,
-    enhancer: createEnhancer({ command: settings.renderCommand, env: childEnv, model, report: health.report }),
-    feeds,
-    link,
-    locate: (command) => locate(inventory, command),
-    log,
-    report: health.report,
+    enhancer: createEnhancer({ command: settings.renderCommand, env: childEnv, model, report }),
+    report,
     settings: live,
     workDir: settings.agentDir,
   })
-  const interfaces = async () => (await collectInventory(inventory, false)).interfaces
-  const probed = async () => (await collectInventory(inventory)).interfaces
-  const withRights = { ...settings, captureRights: captureRights(settings) }
-  const standby = new Standby({ childEnv, clock: systemClock, feeds, interfaces: probed, log, settings: withRights })
-  const meters = new Meters({ bus, clock: systemClock, interfaces, link, log, report: health.report, settings, token })
+  const { listen, meters, preflights, standby } = listeners(config, shared)
   devices.onChange(() => standby.look())
-  const heartbeatMs = settings.heartbeatSeconds * 1000
-  const listen = new Listen({ bus, clock: systemClock, heartbeatMs, link, model, report: health.report })
+  const beside = [probe, standby, meters, listen, preflights, sound.sounds]
   return {
     applyConfig: (said) => {
       defaults = said.audioDefaults ?? {}
@@ -234,6 +281,7 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
       standby.apply(said)
       meters.apply(said)
       if (settings.monitorChunkSync) listen.apply(said)
+      preflights.apply(said)
       disk.cache.setPolicies(said.recorderCachePolicies)
     },
     bus,
@@ -244,7 +292,7 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
     link,
     lock,
     runner,
-    services: [disk.guard, devices, ...(settings.systemHealth ? [systemHealth] : []), probe, standby, meters, listen],
+    services: [disk.guard, devices, ...(settings.systemHealth ? [systemHealth] : []), ...beside],
     systemHealth,
     token,
   }

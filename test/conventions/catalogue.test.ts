@@ -114,6 +114,8 @@ const OWN_ACTIONS: Record<string, string> = {
   'nodes.bootstrap_config.issue': 'enroll and mint for a setup stick in one go',
   'nodes.bootstrap_token.check': 'a box asks whether its token is still good before it changes anything',
   'nodes.credentials.revoke': 'revoking a node disables both of its credentials',
+  'nodes.sound_readings.report': 'what a recorder hears before and during its takes',
+  'schedules.preflight.read': 'what was heard before the last take of a schedule',
   'nodes.pairing': 'a box trades a short code for a bootstrap token',
   'nodes.pairing_code.issue': 'a short code where a person types at a box',
   'nodes.reinstate': 'and may come back with a new bootstrap',

@@ -11,6 +11,7 @@ import { limiter } from '../http/limiter.ts'
 import { type AnyRoute, flow, route } from '../http/route.ts'
 import type { HealthApi } from '../monitoring/health/api.ts'
 import type { LiveApi } from '../monitoring/listen/api.ts'
+import type { PreflightApi } from '../monitoring/preflight/api.ts'
 import type { RecordingsApi } from '../recordings/api.ts'
 import { type Notifier, topics } from '../scheduler/notifier.ts'
 import type { ProvenanceStore } from './provenance.store.ts'
@@ -26,6 +27,7 @@ interface Parts {
   listeners: LiveApi['listeners']
   nodes: FleetApi['nodes']
   policies: RecordingsApi['policies']
+  preflight: PreflightApi
   provenance: ProvenanceStore
   reconcile: FleetApi['reconcile']
   watchers: LiveApi['watchers']
@@ -137,7 +139,7 @@ export const nodeAgentRoutes = (parts: Parts): AnyRoute[] => {
  * The config of a node. With `If-None-Match` and `waitSeconds` it answers as soon as the config differs: an agent learns at
  * once that somebody listens.
  */
-const configRoute = ({ clock, listeners, nodes, notifier, policies, watchers }: Parts): AnyRoute =>
+const configRoute = ({ clock, listeners, nodes, notifier, policies, preflight, watchers }: Parts): AnyRoute =>
   flow({
     method: 'GET',
     path: '/nodes/:id/config',
@@ -150,11 +152,13 @@ const configRoute = ({ clock, listeners, nodes, notifier, policies, watchers }: 
       const configOf = (now: string): NodeConfig => {
         const { audioDefaults, recordingCapacity } = nodes.get(id, now)
         const { enhanced, listening } = listeners.demand(id, now)
+        const preflights = preflight.planned(id, now)
         return {
           ...(audioDefaults ? { audioDefaults } : {}),
           liveListen: { requested: listening },
           liveMeters: watchers.wanted(id),
           monitorEnhancement: { engine: 'deepfilternet3', requested: enhanced },
+          ...(preflights.length > 0 ? { preflights } : {}),
           recorderCachePolicies: policies.recorderCachePolicies(),
           recordingCapacity: recordingCapacity ?? { maxConcurrentRecordings: 1 },
         }

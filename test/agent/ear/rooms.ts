@@ -3,7 +3,7 @@
 // hum, a fan's tone); microphones add their own noise, preamplifiers theirs, and the converter rounds to its bits.
 import type { PcmFormat, SampleFormat } from '../../../src/agent/audio/format.rules.ts'
 
-export const RATE = 32_000
+export const RATE = 16_000
 
 /** Numbers that look random, the same for the same seed. */
 export function randoms(seed: number) {

@@ -7,7 +7,7 @@ import type { SoundPrint } from '../../../src/wire/soundreadings.ts'
 import { captured, FAULTS, type Fault, lines, type Moment, ROOMS, type Room, randoms } from './rooms.ts'
 
 const LISTENED = 4
-const TAKE = 30
+const TAKE = 20
 const CHANNELS = [1, 2]
 /** A day on which a line is dead: every so many, one fault after the other. */
 const FAULT_EVERY = 8

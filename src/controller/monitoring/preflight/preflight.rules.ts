@@ -1,6 +1,18 @@
 // Whether a room sounds as it should before a take: what was heard of each channel against its last good takes (ADR-0041).
 import type { Severity } from '../../../wire/health.ts'
+import type { Command } from '../../../wire/recordings.ts'
 import { BANDS_HZ, type ChannelVerdict, type SoundPrint, type SoundVerdict } from '../../../wire/soundreadings.ts'
+
+/** The channels of the device a take wants, from 1. */
+export function wantedOf({ captureChannels, captureChannelSelection, channelMap }: Command): number[] {
+  const mapped = channelMap?.entries.filter(({ included }) => included).map((entry) => entry.sourceChannelIndex) ?? []
+  if (mapped.length > 0) return [...new Set(mapped)]
+  return captureChannelSelection ?? Array.from({ length: captureChannels }, (_, i) => i + 1)
+}
+
+/** Whether a take keeps its channels as separate microphones; a stereo pair may well carry one voice. */
+export const keepsApart = ({ channelMap, channelMode }: Command): boolean =>
+  (channelMap?.channelMode ?? channelMode) === 'multichannel'
 
 /** A channel a take wants, and its prints of good takes, the newest first. */
 export interface Wanted {
@@ -154,14 +166,26 @@ export function usualAfter<T>(known: readonly T[], print: T, verdict: SoundVerdi
   return verdict === 'ok' ? [print, ...known].slice(0, REMEMBERED) : [...known]
 }
 
+type Found = { channels: readonly ChannelVerdict[]; fault?: string | undefined }
+
 /** Critical: nothing at all would be recorded. */
-export const severityOf = (verdicts: readonly ChannelVerdict[]): Severity =>
-  verdicts.every(({ verdict }) => verdict === 'dead') ? 'critical' : 'warning'
+export const severityOf = ({ channels }: Found): Severity =>
+  channels.every(({ verdict }) => verdict === 'dead') ? 'critical' : 'warning'
+
+/** What is wrong, in words; none when all is well. */
+export function messagesOf({ channels, fault }: Found): string[] {
+  if (fault !== undefined)
+    return [
+      `The device of the take could not be opened: ${fault.replace(/[.\s]+$/, '')}. Check that it is connected, and that no other program uses it.`,
+    ]
+  const dead = channels.filter(({ verdict }) => verdict === 'dead')
+  return [...dead, ...channels.filter((one) => !dead.includes(one))].flatMap((one) => messageOf(one) ?? [])
+}
 
 const dB = (value: number): string => `${Math.round(value)} dBFS`
 
-/** What is wrong with a channel, and what to do, in words; undefined when nothing is. */
-export function messageOf(verdict: ChannelVerdict): string | undefined {
+/** What is wrong with a channel, and what to do; undefined when nothing is. */
+function messageOf(verdict: ChannelVerdict): string | undefined {
   const { channelIndex, floorDbfs, humDbfs, label, peakDbfs, peerChannelIndex, usualFloorDbfs } = verdict
   const name = label === `Channel ${channelIndex}` ? label : `Channel ${channelIndex} (${label})`
   const usual = usualFloorDbfs === undefined ? '' : `; usual is ${dB(usualFloorDbfs)}`
