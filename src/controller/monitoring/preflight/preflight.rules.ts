@@ -79,18 +79,21 @@ interface Usual {
   likeness: number
   lowestFloor: number
   prints: readonly SoundPrint[]
+  /** Of the quietest of them. */
   tilt: number
 }
 
 function usualOf(prints: readonly SoundPrint[]): Usual | undefined {
   if (prints.length < FEWEST) return undefined
+  // Some takes have hardly a pause: their quietest moments are still somebody's voice.
+  const quietest = prints.toSorted((a, b) => a.floorDbfs - b.floorDbfs).slice(0, Math.ceil(prints.length / 3))
   return {
     floor: median(prints.map((p) => p.floorDbfs)),
     hum: Math.max(...prints.map((p) => p.humDbfs)),
     likeness: median(prints.map((p) => Math.abs(p.likeness?.score ?? 0))),
     lowestFloor: Math.min(...prints.map((p) => p.floorDbfs)),
     prints,
-    tilt: median(prints.map(tiltOf)),
+    tilt: median(quietest.map(tiltOf)),
   }
 }
 
