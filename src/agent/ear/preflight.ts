@@ -137,7 +137,7 @@ export class Preflights implements Service {
     if (!leave || signal.aborted) return Promise.resolve('in_use')
     const tally = new PrintTally()
     const silence = ear.listen((opening: Opening, slice) => {
-      if (opening !== feeds.about(want.hardware).opening) return
+      if (tally.seconds >= LISTENED_SECONDS || opening !== feeds.about(want.hardware).opening) return
       tally.add(slice)
       if (tally.seconds >= LISTENED_SECONDS) resolve({ tally })
     })

@@ -39,14 +39,16 @@ test('a sine is in its octave alone, at its level, in any format and at any rate
       near(floorDbfs, -23, 0.5, `${format} ${rate}: floor`)
       near(peakDbfs, -20, 0.1, `${format} ${rate}: peak`)
       near(bandsDbfs[BANDS_HZ.indexOf(1000)]!, -23, 0.5, `${format} ${rate}: band`)
-      for (const [i, level] of bandsDbfs.entries()) if (BANDS_HZ[i] !== 1000) assert.ok(level < -70, `${BANDS_HZ[i]}: ${level}`)
+      for (const [i, level] of bandsDbfs.entries())
+        if (BANDS_HZ[i] !== 1000) assert.ok(level < -70, `${BANDS_HZ[i]}: ${level}`)
     }
 })
 
 test('white noise rises by three decibels an octave, and all bands together are its level', () => {
   const { bandsDbfs, floorDbfs, humDbfs } = print(noise(7, 0.1 * Math.sqrt(3)))
   near(floorDbfs, -20, 0.6, 'floor')
-  for (let i = 3; i < bandsDbfs.length; i++) near(bandsDbfs[i]! - bandsDbfs[i - 1]!, 3, 1.6, `from ${BANDS_HZ[i - 1]} Hz`)
+  for (let i = 3; i < bandsDbfs.length; i++)
+    near(bandsDbfs[i]! - bandsDbfs[i - 1]!, 3, 1.6, `from ${BANDS_HZ[i - 1]} Hz`)
   assert.ok(humDbfs < -45, `no hum in it: ${humDbfs}`)
 })
 
