@@ -1,9 +1,7 @@
 import * as z from 'zod'
+import { BANDS_HZ } from './bands.ts'
 import { MAX_LEVELS } from './meters.ts'
 import { instant, text, toldText } from './scalars.ts'
-
-/** Centres of the octave bands of a print, Hz. */
-export const BANDS_HZ = [63, 125, 250, 500, 1000, 2000, 4000, 8000] as const
 
 const dbfs = z.number().min(-160).max(24)
 const channel = z.number().int().min(1).max(32_767)

@@ -1,5 +1,5 @@
 // What each channel sounds like, from moment to moment: level, octave bands, mains hum, likeness to other channels.
-import { BANDS_HZ } from '../../wire/soundreadings.ts'
+import { BANDS_HZ } from '../../wire/bands.ts'
 import type { PcmFormat } from '../audio/format.rules.ts'
 import { createRealFft } from '../enhance/fft.rules.ts'
 

@@ -1,5 +1,6 @@
 // Many slices to one print per channel: what it sounds like in its quiet moments.
-import { BANDS_HZ, type SoundPrint } from '../../wire/soundreadings.ts'
+import { BANDS_HZ } from '../../wire/bands.ts'
+import type { SoundPrint } from '../../wire/soundreadings.ts'
 import { type ChannelSlice, SILENT_DBFS, type Slice } from './slices.rules.ts'
 
 /** A print is of the quietest tenth: speech and doors come and go, a room stays. */

@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import type { PcmFormat } from '../../../src/agent/audio/format.rules.ts'
 import { PrintTally } from '../../../src/agent/ear/tally.rules.ts'
 import { Accumulator } from '../../../src/agent/meters/accumulator.ts'
-import { BANDS_HZ, type SoundPrint } from '../../../src/wire/soundreadings.ts'
+import { BANDS_HZ } from '../../../src/wire/bands.ts'
+import type { SoundPrint } from '../../../src/wire/soundreadings.ts'
 import { noise, pcm, silence, sine, type Wave } from '../meters/sound.ts'
 
 const RATE = 48_000

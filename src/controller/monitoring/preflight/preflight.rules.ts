@@ -1,7 +1,8 @@
 // Whether a room sounds as it should before a take: what was heard of each channel against its last good takes (ADR-0041).
+import { BANDS_HZ } from '../../../wire/bands.ts'
 import type { Severity } from '../../../wire/health.ts'
 import type { Command } from '../../../wire/recordings.ts'
-import { BANDS_HZ, type ChannelVerdict, type SoundPrint, type SoundVerdict } from '../../../wire/soundreadings.ts'
+import type { ChannelVerdict, SoundPrint, SoundVerdict } from '../../../wire/soundreadings.ts'
 
 /** The channels of the device a take wants, from 1. */
 export function wantedOf({ captureChannels, captureChannelSelection, channelMap }: Command): number[] {

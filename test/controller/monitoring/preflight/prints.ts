@@ -1,4 +1,5 @@
-import { BANDS_HZ, type SoundPrint } from '../../../../src/wire/soundreadings.ts'
+import { BANDS_HZ } from '../../../../src/wire/bands.ts'
+import type { SoundPrint } from '../../../../src/wire/soundreadings.ts'
 
 /** The bands of white noise: three decibels more with every octave. */
 export const WHITE = (lowest: number): number[] => BANDS_HZ.map((_, i) => lowest + 3.01 * i)
