@@ -508,6 +508,16 @@ CREATE TABLE playback_tickets (
   expires_at    TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE preflights (
+  schedule_id TEXT PRIMARY KEY NOT NULL,
+  node_id     TEXT NOT NULL,
+  starts_at   TEXT NOT NULL,                  -- of the take
+  heard_at    TEXT NOT NULL,
+  fault       TEXT,                           -- why the device could not be opened
+  channels    TEXT NOT NULL CHECK (json_valid(channels)),
+  event_id    TEXT                            -- the health event that tells of it, until it is over
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE recording_cells (
   id          INTEGER PRIMARY KEY,
   scope_id    INTEGER NOT NULL REFERENCES recording_scopes (id) ON DELETE CASCADE,
@@ -807,6 +817,17 @@ CREATE TABLE sign_in_links (
   created_at TEXT NOT NULL,
   expires_at TEXT NOT NULL
 ) STRICT;
+
+CREATE TABLE sound_prints (
+  interface_id TEXT NOT NULL REFERENCES interfaces (id) ON DELETE CASCADE,
+  channel      INTEGER NOT NULL CHECK (channel BETWEEN 1 AND 32767),
+  heard_at     TEXT NOT NULL,
+  recording_id TEXT NOT NULL,                 -- without a reference: the print outlives the take
+  room_id      TEXT,                          -- of the take: elsewhere the channel sounds different
+  device       TEXT NOT NULL,                 -- which hardware it was, as its recorder tells it apart
+  print        TEXT NOT NULL CHECK (json_valid(print)),
+  PRIMARY KEY (interface_id, channel, heard_at)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE ssh_credentials (
   id          TEXT PRIMARY KEY NOT NULL,
@@ -1169,6 +1190,8 @@ CREATE INDEX playback_tickets_expiry ON playback_tickets (expires_at);
 CREATE INDEX playback_tickets_recording ON playback_tickets (recording_id);
 
 CREATE INDEX playback_tickets_session ON playback_tickets (session_id);
+
+CREATE INDEX preflights_standing ON preflights (starts_at) WHERE event_id IS NOT NULL;
 
 CREATE INDEX recording_facet_totals_most ON recording_facet_totals (facet, n DESC, value);
 

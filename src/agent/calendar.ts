@@ -9,6 +9,8 @@ export interface Calendar {
   clock: Clock
   /** Records the controller's time, Unix ms. */
   heard(theirs: number): void
+  /** The controller's time as last reported, Unix ms; before that this machine's. */
+  theirs(): number
   /** Unix ms, the earlier of the two; undefined until the controller has reported its time. */
   surely(): number | undefined
 }
@@ -22,6 +24,7 @@ export function createCalendar(clock: Clock): Calendar {
     heard: (at) => {
       offset = at - clock.monotonic()
     },
+    theirs: () => theirs() ?? clock.now(),
     surely: () => {
       const other = theirs()
       return other === undefined ? undefined : Math.min(clock.now(), other)

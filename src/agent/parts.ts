@@ -16,6 +16,9 @@ import { Standby } from './capture/standby.ts'
 import type { AgentConfig } from './config.ts'
 import { DoctorCalls } from './doctor/calls.ts'
 import { createTold, type Told, toldText } from './doctor/told.ts'
+import { Ear } from './ear/ear.ts'
+import { SoundPoster } from './ear/poster.ts'
+import { Preflights } from './ear/preflight.ts'
 import { createEnhancer } from './enhance/enhance.ts'
 import { described, modelOf } from './enhance/model.rules.ts'
 import { ModelProbe } from './enhance/probe.ts'
@@ -32,6 +35,7 @@ import { createRemembered } from './inventory/remembered.ts'
 import { DeviceWatch } from './inventory/watch.ts'
 import { createJobRunner, type JobRunner } from './jobs/runner.ts'
 import { defaultJobSettings, type JobSettings } from './jobs/settings.ts'
+import { wantOf } from './jobs/want.ts'
 import { createLink } from './link/client.ts'
 import type { Link } from './link/link.ts'
 import { Listen } from './listen/listen.ts'
@@ -44,6 +48,8 @@ import { createToken, type Token } from './token.ts'
 
 const SYSTEM_HEALTH_EVERY_MS = 10_000
 const DEVICE_LOOK_MS = 2000
+/** Given to capture templates that want a length; it is over long before. */
+const PREFLIGHT_SECONDS = 60
 
 export interface Parts {
   applyConfig(config: NodeConfig): void
@@ -130,7 +136,10 @@ export function liveJobSettings({ settings }: AgentConfig): { apply(config: Node
  * Finds a job's device by its stable ref, because card numbers change when cards are plugged in again. Undefined when
  * the ref is not plugged in or is not an ALSA device. Keeps the plug layer if the job asked for it.
  */
-async function locate(options: InventoryOptions, command: AgentJob['command']): Promise<string | undefined> {
+async function locate(
+  options: InventoryOptions,
+  command: Pick<AgentJob['command'], 'captureDevice' | 'captureSystemRef'>,
+): Promise<string | undefined> {
   const ref = command.captureSystemRef
   if (!ref?.startsWith('hw:')) return undefined
   // Listing opens no device, so it cannot disturb a take.
@@ -187,28 +196,51 @@ function machineOf(
   }
 }
 
-interface Heard {
+interface Shared {
   bus: SoundBus
-  config: AgentConfig
+  calendar: Calendar
+  ear: Ear
+  feeds: Feeds
+  health: Health
   inventory: InventoryOptions
   link: Link
+  live: JobSettings
+  locate: (command: Parameters<typeof locate>[1]) => Promise<string | undefined>
   log: Log
   model: ReturnType<typeof modelOf>
-  report: Report
+  sounds: SoundPoster
   token: Token
+  told: Told
 }
 
-/** Who listens along to the open devices. */
-function listenersOf({ config, ...heard }: Heard, told: Told) {
-  const { bus, inventory } = heard
-  const { settings } = config
+/** What listens to devices while nothing is recorded, or along with it. */
+function listeners(config: AgentConfig, shared: Shared) {
+  const { bus, calendar, ear, feeds, health, inventory, live, locate, log, sounds, told } = shared
+  const { childEnv, settings } = config
+  const common = { ...shared, clock: systemClock, report: health.report }
   const interfaces = async () => (await collectInventory(inventory, false)).interfaces
-  const meters = new Meters({ ...heard, clock: systemClock, interfaces, settings })
+  const probed = async () => (await collectInventory(inventory)).interfaces
+  const withRights = { ...settings, captureRights: captureRights(settings) }
+  const meters = new Meters({ ...common, interfaces, settings })
   meters.tell(told.measured)
   bus.subscribe(told.listener)
-  const calls = new DoctorCalls({ ...heard, config, findings: told.findings })
-  const listen = new Listen({ ...heard, clock: systemClock, heartbeatMs: settings.heartbeatSeconds * 1000 })
-  return { calls, listen, meters, services: [meters, listen, calls] }
+  return {
+    calls: new DoctorCalls({ ...common, config, findings: told.findings }),
+    listen: new Listen({ ...common, heartbeatMs: settings.heartbeatSeconds * 1000 }),
+    meters,
+    preflights: new Preflights({
+      ear,
+      feeds,
+      log,
+      now: calendar.theirs,
+      poster: sounds,
+      want: (command) => {
+        const asked = { channels: Math.max(...command.channels), seconds: PREFLIGHT_SECONDS }
+        return wantOf({ childEnv, clock: systemClock, feeds, locate, settings: live }, command, asked)
+      },
+    }),
+    standby: new Standby({ ...common, childEnv, interfaces: probed, settings: withRights }),
+  }
 }
 
 /** Locks the directory, opens the link and starts the health log. @throws UserError, LinkError, what the disk throws */
@@ -237,32 +269,33 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
     ...machine,
     lend: async (ref, look) => feeds.spare(await feeds.hardware('alsa', ref), look),
   }
+  const report = health.report
+  const locateHere: Shared['locate'] = (command) => locate(inventory, command)
+  const sound = { ear: new Ear(), sounds: new SoundPoster({ clock: systemClock, link, log, report, token }) }
+  const devicesAndLink = { bus, feeds, inventory, link, live, locate: locateHere }
+  const shared: Shared = { ...devicesAndLink, ...sound, calendar, health, log, model, token, told }
   const runner = createJobRunner({
+    ...shared,
     childEnv,
     clock: calendar.clock,
     disk,
-    enhancer: createEnhancer({ command: settings.renderCommand, env: childEnv, model, report: health.report }),
-    feeds,
-    link,
-    locate: (command) => locate(inventory, command),
-    log,
-    report: health.report,
+    enhancer: createEnhancer({ command: settings.renderCommand, env: childEnv, model, report }),
+    report,
     settings: live,
     workDir: settings.agentDir,
   })
-  const probed = async () => (await collectInventory(inventory)).interfaces
-  const withRights = { ...settings, captureRights: captureRights(settings) }
-  const standby = new Standby({ childEnv, clock: systemClock, feeds, interfaces: probed, log, settings: withRights })
-  const heard = listenersOf({ bus, config, inventory, link, log, model, report: health.report, token }, told)
+  const { calls, listen, meters, preflights, standby } = listeners(config, shared)
   devices.onChange(() => standby.look())
+  const beside = [probe, standby, meters, listen, preflights, sound.sounds, calls]
   return {
     applyConfig: (said) => {
       defaults = said.audioDefaults ?? {}
       apply(said)
       standby.apply(said)
-      heard.meters.apply(said)
-      if (settings.monitorChunkSync) heard.listen.apply(said)
-      heard.calls.apply(said)
+      meters.apply(said)
+      if (settings.monitorChunkSync) listen.apply(said)
+      preflights.apply(said)
+      calls.apply(said)
       disk.cache.setPolicies(said.recorderCachePolicies)
     },
     bus,
@@ -273,10 +306,7 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
     link,
     lock,
     runner,
-    services: [
-      ...[disk.guard, devices, ...(settings.systemHealth ? [systemHealth] : []), probe, standby],
-      ...heard.services,
-    ],
+    services: [disk.guard, devices, ...(settings.systemHealth ? [systemHealth] : []), ...beside],
     systemHealth,
     token,
   }

@@ -26,6 +26,7 @@ import { createForesight } from './monitoring/foresight/module.ts'
 import { createHealth } from './monitoring/health/module.ts'
 import { createLive } from './monitoring/listen/module.ts'
 import { createOverview } from './monitoring/overview/module.ts'
+import { createPreflight } from './monitoring/preflight/module.ts'
 import { createStatus } from './monitoring/status/module.ts'
 import { createWatchdog } from './monitoring/watchdog/module.ts'
 import { createNotifications } from './notifications/module.ts'
@@ -68,9 +69,10 @@ export function createApp({ certificates, keys, running, ...given }: AppOptions)
   const recordings = createRecordings(base, common)
   const uploads = createUploads(base, { health: health.api, keys, recordings: recordings.api })
   const served = { fleet: fleet.api, health: health.api, recordings: recordings.api }
-  const agentApi = createAgentApi(base, { ...served, live: live.api })
   const library = createLibrary(base, { ...served, uploads: uploads.api })
   const schedules = createSchedules(base, { ...common, recordings: recordings.api })
+  const preflight = createPreflight(base, { ...served, schedules: schedules.api })
+  const agentApi = createAgentApi(base, { ...served, live: live.api, preflight: preflight.api })
   const switchers = createSwitchers(base, { fleet: fleet.api, health: health.api, keys, schedules: schedules.api })
   const overview = createOverview(base, { ...served, schedules: schedules.api })
   const watchdog = createWatchdog(base, { certificates, fleet: fleet.api, health: health.api, live: live.api })
@@ -80,8 +82,9 @@ export function createApp({ certificates, keys, running, ...given }: AppOptions)
   const status = createStatus(base, observed)
   const changes = createChanges(base, { live: live.api })
   const modules: Module<unknown>[] = [
-    ...[clock, audit, identity, health, settings, fleet, releases, lifecycle, live, recordings, uploads, agentApi],
-    ...[library, schedules, switchers, overview, watchdog, foresight, status, changes, notifications],
+    ...[clock, audit, identity, health, settings, fleet, releases, lifecycle, live, recordings, uploads],
+    ...[library, schedules, preflight, agentApi, switchers, overview, watchdog, foresight, status, changes],
+    notifications,
   ]
   const routes: AnyRoute[] = modules.flatMap((module) => module.routes ?? [])
   routes.push(openapiRoute(), ...docsRoutes())

@@ -17,13 +17,8 @@ export const flag = z.stringbool({ ...WORDS, error: `expected one of ${Object.va
 export const isOn = (text: string | undefined): boolean => flag.safeParse(text).data ?? false
 
 /** A whole number; without a value `fallback`. */
-export const count = (fallback: number, least = 1) =>
-  z.coerce
-    .number({ error: 'expected a whole number' })
-    .int()
-    .min(least)
-    .max(2 ** 40)
-    .default(fallback)
+export const count = (fallback: number, least = 1, most = 2 ** 40) =>
+  z.coerce.number({ error: 'expected a whole number' }).int().min(least).max(most).default(fallback)
 /** A switch; without a value `fallback`. */
 export const choice = (fallback: boolean) => flag.default(fallback)
 

@@ -3,6 +3,7 @@ import { ReleaseTag } from './lifecycle.ts'
 import { ControllerAddress } from './provision.ts'
 import { INTERFACE_BACKENDS, Runtime } from './runtime.ts'
 import { clientId, instant, offsetInstant, Page, prose, query, someField, text, toldText } from './scalars.ts'
+import type { PlannedPreflight } from './soundreadings.ts'
 import { HostKeys, publicKeyLine } from './sshkeys.ts'
 
 const NODE_STATUSES = ['provisioning', 'online', 'offline', 'degraded', 'recording', 'alerting', 'retired'] as const
@@ -345,10 +346,7 @@ const limit = z
   .transform((v) => v ?? null)
 
 export const RecorderCachePolicy = z.object({
-  /**
-   * Without any limit the policy means: delete as soon as the controller has the file (docs/contract/agent.md:
-   * Configuration).
-   */
+  /** Without any limit: delete as soon as the controller has the file (docs/contract/agent.md: Configuration). */
   deleteAfterUpload: z.boolean().default(false),
   maxAgeDays: limit,
   maxBytes: limit,
@@ -366,6 +364,8 @@ export interface NodeConfig {
   /** Whether anybody watches the meters right now: then so many quick frames a second are wanted beside the whole ones. */
   liveMeters?: { framesPerSecond: number; requested: boolean }
   monitorEnhancement: { engine: 'deepfilternet3'; requested: boolean }
+  /** Scheduled takes that begin soon, to be listened for beforehand; absent when there are none. */
+  preflights?: PlannedPreflight[] | undefined
   recorderCachePolicies: RecorderCachePolicy[]
   recordingCapacity: { maxConcurrentRecordings: number }
 }

@@ -116,6 +116,8 @@ const OWN_ACTIONS: Record<string, string> = {
   'nodes.credentials.revoke': 'revoking a node disables both of its credentials',
   'nodes.doctor.read': 'what is wrong with a recorder, asked from the console',
   'nodes.doctor.report': 'and what the recorder answers',
+  'nodes.sound_readings.report': 'what a recorder hears before and during its takes',
+  'schedules.preflight.read': 'what was heard before the last take of a schedule',
   'nodes.pairing': 'a box trades a short code for a bootstrap token',
   'nodes.pairing_code.issue': 'a short code where a person types at a box',
   'nodes.reinstate': 'and may come back with a new bootstrap',

@@ -100,7 +100,11 @@ test('opened, escalated, acknowledged and resolved, each once, under kill -9 at 
   assert.equal(messageIds.length, 6)
   const answers = mail.mails.filter((one) => headerOf(one, 'In-Reply-To') !== '')
   assert.ok(answers.length >= 3, 'ends answer what began')
-  assert.deepEqual(answers.map((one) => headerOf(one, 'In-Reply-To')).filter((id) => !messageIds.includes(id)), [], messageIds.join('\n'))
+  assert.deepEqual(
+    answers.map((one) => headerOf(one, 'In-Reply-To')).filter((id) => !messageIds.includes(id)),
+    [],
+    messageIds.join('\n'),
+  )
   const pushed = receiver.asked.filter(({ url }) => url === '/').map(({ body }) => JSON.parse(body))
   assert.equal(distinct(pushed.map(({ sequence_id, title }) => `${sequence_id} ${title}`)).length, 4)
   assert.equal(distinct(pushed.map(({ sequence_id }) => sequence_id)).length, 2)

@@ -87,6 +87,7 @@ export class Feed {
   #lag: Lag | undefined
   /** Monotonic ms of the last frame the device ever gave. */
   #lastAt: number | undefined
+  #fault: string | undefined
   #opening: Opening | undefined
   #pausing = false
   #stream: PcmFormat
@@ -116,6 +117,16 @@ export class Feed {
   /** Whether it is delivering frames now. */
   get live(): boolean {
     return this.#opening !== undefined
+  }
+
+  /** What the bus calls it while it delivers frames. */
+  get opening(): Opening | undefined {
+    return this.#opening
+  }
+
+  /** Why it could not be opened, as long as it has not been. */
+  get fault(): string | undefined {
+    return this.#opening ? undefined : this.#fault
   }
 
   add(taker: Taker): void {
@@ -150,7 +161,8 @@ export class Feed {
       if (heard) attempts = negotiations = 0
       const refused = loss.fault === 'format_refused' && negotiations++ < NEGOTIATIONS
       if (refused && (await this.#negotiate(loss))) continue
-      if (!heard) this.#deps.bus.unavailable(this.#deps.device.name, lastLine(loss.said) || loss.fault)
+      this.#fault = lastLine(loss.said) || loss.fault
+      if (!heard) this.#deps.bus.unavailable(this.#deps.device.name, this.#fault)
       for (const taker of [...this.takers]) taker.failed(loss)
       // A device that ran for a while is reopened at once, since every moment counts. One that only flickers is paced.
       if (!lasted) await this.#pause(++attempts)

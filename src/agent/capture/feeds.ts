@@ -1,6 +1,7 @@
 // All open devices of this machine: each piece of hardware is opened only once, however many want it.
 import type { CaptureBackend } from '../../wire/nodes.ts'
 import { alsaCard } from '../inventory/alsa.rules.ts'
+import type { Opening } from './bus.ts'
 import type { Taker, Tap } from './feed.ts'
 import { hardwareKey, mayCollide } from './hardware.rules.ts'
 import { Slot, type SlotDeps, type Want } from './slot.ts'
@@ -10,12 +11,20 @@ interface FeedsDeps extends SlotDeps {
   cardId?: (number: number) => Promise<string | undefined>
 }
 
+/** Somebody who listens for a moment while nobody takes. */
+interface Visit {
+  /** A take needs the device: it is not his any more. */
+  onTaken: () => void
+  want: Want
+}
+
 /** Owns all open devices. */
 export class Feeds {
   readonly #deps: FeedsDeps
   readonly #slots = new Map<string, Slot>()
   #standby: Want | undefined
   #stopped = false
+  #visit: Visit | undefined
 
   constructor(deps: FeedsDeps) {
     this.#deps = deps
@@ -33,6 +42,7 @@ export class Feeds {
   take(want: Want, taker: Taker): Tap {
     const slot = this.#slot(want.hardware)
     slot.enter(taker, want)
+    this.#endVisit(want.hardware)
     this.#placeStandby()
     return {
       drained: () => slot.drained(),
@@ -54,6 +64,32 @@ export class Feeds {
   standby(want: Want | undefined): void {
     this.#standby = want
     this.#placeStandby()
+  }
+
+  /**
+   * Keeps a device open for somebody who listens on the bus, unless a take has it or may need it under another name: then
+   * undefined. A take that begins ends the visit and gets the device as it gets it from the meters. One visit at a time.
+   * @returns what ends it
+   */
+  visit(want: Want, onTaken: () => void): (() => void) | undefined {
+    const taken = [...this.#slots].some(
+      ([key, slot]) => slot.wanted && (key === want.hardware || mayCollide(key, want.hardware)),
+    )
+    if (this.#stopped || this.#visit || taken) return undefined
+    const visit = { onTaken, want }
+    this.#visit = visit
+    this.#placeStandby()
+    return () => {
+      if (this.#visit !== visit) return
+      this.#visit = undefined
+      this.#placeStandby()
+    }
+  }
+
+  /** What the bus calls this hardware while it is open, and why it cannot be opened. */
+  about(hardware: string): { fault?: string | undefined; opening?: Opening | undefined } {
+    const slot = this.#slots.get(hardware)
+    return { fault: slot?.fault, opening: slot?.opening }
   }
 
   /**
@@ -82,12 +118,28 @@ export class Feeds {
     return slot
   }
 
-  /** Closes the meters' device while a take may need the same card under another name. */
+  /** Closes what is open for the meters or a visit while a take may need the same card under another name. */
   #placeStandby(): void {
-    const want = this.#stopped ? undefined : this.#standby
-    const inTheWay = [...this.#slots].some(([key, slot]) => want && slot.wanted && mayCollide(key, want.hardware))
-    if (want && !inTheWay) this.#slot(want.hardware)
-    for (const [key, slot] of this.#slots) slot.standby(want && !inTheWay && key === want.hardware ? want : undefined)
+    const wants = this.#idleWants()
+    for (const { hardware } of wants) this.#slot(hardware)
+    for (const [key, slot] of this.#slots) slot.standby(wants.find(({ hardware }) => hardware === key))
+  }
+
+  #idleWants(): Want[] {
+    const [standby, visit] = [this.#standby, this.#visit?.want]
+    // A visitor listens to what the meters have open; what is closed he opens in his own way.
+    const shared = standby?.hardware === visit?.hardware && standby && this.#slots.get(standby.hardware)?.opening
+    const wanted = shared ? [standby] : [visit, standby].filter((want, i, all) => i === 0 || !inTheWay(all[0], want))
+    const free = ({ hardware }: Want) =>
+      ![...this.#slots].some(([key, slot]) => slot.wanted && mayCollide(key, hardware))
+    return this.#stopped ? [] : wanted.filter((want) => want !== undefined).filter(free)
+  }
+
+  #endVisit(hardware: string): void {
+    const visit = this.#visit
+    if (!visit || (visit.want.hardware !== hardware && !mayCollide(visit.want.hardware, hardware))) return
+    this.#visit = undefined
+    visit.onTaken()
   }
 
   /** Resolves when no idle device that may be the same card is still being closed. */
@@ -96,3 +148,9 @@ export class Feeds {
     await Promise.all(rivals.map(([, slot]) => slot.settled()))
   }
 }
+
+/** Whether one of two idle wants has to wait for the other. */
+const inTheWay = (first: Want | undefined, second: Want | undefined): boolean =>
+  first !== undefined &&
+  second !== undefined &&
+  (first.hardware === second.hardware || mayCollide(first.hardware, second.hardware))

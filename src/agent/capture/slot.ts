@@ -1,6 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts'
 import type { PcmFormat } from '../audio/format.rules.ts'
-import type { SoundBus } from './bus.ts'
+import type { Opening, SoundBus } from './bus.ts'
 import { Feed, type FeedSettings, type Taker } from './feed.ts'
 import { equals, shares } from './hardware.rules.ts'
 import type { Device } from './source.ts'
@@ -15,6 +15,8 @@ export interface Want {
   how: string
   /** What the bus calls the device: its stable ref. */
   interfaceRef: string
+  /** Whoever wants it tells of it himself when it cannot be opened: the bus does not. */
+  quiet?: true
 }
 
 export interface SlotDeps {
@@ -51,6 +53,16 @@ export class Slot {
 
   get used(): boolean {
     return this.wanted || this.#feed !== undefined || this.#busy !== undefined
+  }
+
+  /** What the bus calls the open device. */
+  get opening(): Opening | undefined {
+    return this.#feed?.opening
+  }
+
+  /** Why the device is not open though it should be. */
+  get fault(): string | undefined {
+    return this.#feed?.fault
   }
 
   enter(taker: Taker, want: Want): void {
@@ -136,11 +148,12 @@ export class Slot {
     const alike = waiting.map(([, w]) => w).filter((w) => w.how === want.how && sameSamples(w, want))
     const needed = Math.max(want.asked.channels, ...alike.map((w) => w.asked.channels))
     const { bus, clock, settings } = this.#deps
-    const { device, interfaceRef } = want
+    const { device, interfaceRef, quiet } = want
     // All channels it has, so that later takes find theirs. Each take keeps only what it asked for.
     const asked = { ...want.asked, channels: Math.max(needed, this.width) }
     this.#opened = want
-    this.#feed = new Feed({ asked, bus, clock, device, interfaceRef, needed, settings })
+    const told = quiet ? { ...bus, unavailable: () => undefined } : bus
+    this.#feed = new Feed({ asked, bus: told, clock, device, interfaceRef, needed, settings })
   }
 
   /** Attaches a taker to the open device if that suits it; says whether it did. */

@@ -3,6 +3,7 @@ import { headerReason } from './backoff.rules.ts'
 import type { Delivery } from './delivery.ts'
 import type { JobContext, OwnedJob } from './owned.ts'
 import { pauseBeforeRetry } from './retry.ts'
+import { tellSound } from './takesound.ts'
 
 /**
  * Delivers a captured take completely, then releases it. Goes on until all audio is accepted or finally refused; an abort
@@ -44,6 +45,7 @@ async function keep(ctx: JobContext, job: OwnedJob, reason: string, status?: num
 async function release(ctx: JobContext, job: OwnedJob): Promise<void> {
   job.lease.stop()
   for (let attempt = 1; !(await job.advance({ type: 'delivered' })); attempt++) await pauseBeforeRetry(ctx, attempt)
+  tellSound(ctx, job)
   await ctx.cache.release(job.state)
 }
 

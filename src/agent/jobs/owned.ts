@@ -4,7 +4,10 @@ import { errorFields, type Log } from '../../kernel/log.ts'
 import type { Semaphore } from '../../kernel/semaphore.ts'
 import type { Severity } from '../../wire/health.ts'
 import type { AgentJob, JobProgress } from '../../wire/recordings.ts'
+import type { SoundPrint } from '../../wire/soundreadings.ts'
 import type { Feeds } from '../capture/feeds.ts'
+import type { Ear } from '../ear/ear.ts'
+import type { SoundPoster } from '../ear/poster.ts'
 import type { Enhancer } from '../enhance/enhance.ts'
 import type { Report } from '../health/report.ts'
 import type { Link } from '../link/link.ts'
@@ -23,6 +26,8 @@ export interface JobContext {
   cache: RecorderCache
   childEnv: NodeJS.ProcessEnv
   clock: Clock
+  /** Hears what open devices sound like; undefined when nobody measures them. */
+  ear?: Ear | undefined
   /** Limits the encoders of finished takes; an encoder that follows a capture does not count. */
   encoders: Semaphore
   enhancer: Enhancer
@@ -31,7 +36,7 @@ export interface JobContext {
   guard: DiskGuard
   link: Link
   /** The current name of a job's device; undefined when unknown. */
-  locate: (command: AgentJob['command']) => Promise<string | undefined>
+  locate: (command: Pick<AgentJob['command'], 'captureDevice' | 'captureSystemRef'>) => Promise<string | undefined>
   log: Log
   /** All jobs this agent owns now. */
   owned: () => Iterable<OwnedJob>
@@ -39,6 +44,8 @@ export interface JobContext {
   pauses: { now: number }
   report: Report
   settings: JobSettings
+  /** Tells the controller what takes sound like. */
+  sounds?: Pick<SoundPoster, 'post'> | undefined
   spool: Spool
   /** Aborted when the agent stops: unfinished work waits on disk for the next start. */
   signal: AbortSignal
@@ -46,10 +53,18 @@ export interface JobContext {
   uploads: Semaphore
 }
 
+/** What the channels of a take sound like. */
+export interface JobSound {
+  prints: SoundPrint[]
+  seconds: number
+}
+
 /** One job this agent owns: keeps its state on disk as events change it, holds its lease and reports about it. */
 export class OwnedJob {
   readonly lease: Lease
   readonly progress = new Progress()
+  /** What its take sounded like, once it has ended; not kept over a restart. */
+  sound: JobSound | undefined
   /** How far its take can be read. */
   readonly watermark = new WriteWatermark()
   readonly #ctx: JobContext

@@ -8,6 +8,8 @@ import { moment } from '../audio/marks.ts'
 import { createBus } from '../capture/bus.ts'
 import { Feeds } from '../capture/feeds.ts'
 import type { Left } from '../capture/recorder.ts'
+import type { Ear } from '../ear/ear.ts'
+import type { SoundPoster } from '../ear/poster.ts'
 import { createEnhancer, type Enhancer } from '../enhance/enhance.ts'
 import { EMBEDDED_MODEL } from '../enhance/model.rules.ts'
 import type { Report } from '../health/report.ts'
@@ -38,6 +40,8 @@ export interface JobRunnerDeps {
   clock: Clock
   /** Default: below `workDir`, with room checked before a take but not during it. */
   disk?: Disk
+  /** Hears what open devices sound like. Default: nobody does. */
+  ear?: Ear
   /** Default: one with the embedded model. */
   enhancer?: Enhancer
   /** All open devices. Default: the runner's own, which nobody else listens to. */
@@ -47,11 +51,13 @@ export interface JobRunnerDeps {
    * Current name of a job's device by its `captureSystemRef`, asked before every opening, also after a loss. Undefined: use
    * the name in the job. Default: always undefined.
    */
-  locate?: (command: AgentJob['command']) => Promise<string | undefined>
+  locate?: JobContext['locate']
   log: Log
   report: Report
   /** Read for every take: may be changed while the runner works. */
   settings: JobSettings
+  /** Tells the controller what takes sound like. Default: nobody does. */
+  sounds?: Pick<SoundPoster, 'post'>
   /** Everything is kept below: `takes/<jobId>/` while owned, `kept/<jobId>/` when nobody took the audio. */
   workDir: string
 }

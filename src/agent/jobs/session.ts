@@ -2,9 +2,7 @@ import * as fs from 'node:fs/promises'
 import { sizeOf } from '../../kernel/durable.ts'
 import { errorFields } from '../../kernel/log.ts'
 import type { AgentJob } from '../../wire/recordings.ts'
-import { fileFormat, isSampleFormat, type PcmFormat } from '../audio/format.rules.ts'
-import { captureDevice, streamFormat } from '../capture/devices.ts'
-import { refOf } from '../capture/hardware.rules.ts'
+import { fileFormat, type PcmFormat } from '../audio/format.rules.ts'
 import { type Gap, type Left, Recorder, type Resume } from '../capture/recorder.ts'
 import type { Want } from '../capture/slot.ts'
 import { channelSpan } from '../render/plan.rules.ts'
@@ -12,6 +10,8 @@ import type { Room } from '../spool/guard.ts'
 import { type Need, neededBytes } from '../spool/room.rules.ts'
 import { withGap } from './job.rules.ts'
 import type { JobContext, OwnedJob } from './owned.ts'
+import { TakeSound } from './takesound.ts'
+import { wantOf } from './want.ts'
 
 interface Member {
   ended: boolean
@@ -53,6 +53,7 @@ export class CaptureSession {
   #recorder: Recorder | undefined
   #room: Room | undefined
   #settle: () => void
+  #sound: TakeSound | undefined
   #stopping = false
 
   constructor(ctx: JobContext, { jobs, left, onEnded }: SessionOptions) {
@@ -76,6 +77,7 @@ export class CaptureSession {
         this.#ctx.log.error('capture session failed unexpectedly', errorFields(e))
         return this.#endAll(this.#recorder?.frames ?? this.#framesLeft, 'agent_error')
       })
+      .then(() => this.#sound?.stop())
       .then(() => this.#room?.leave())
       .then(this.#settle)
   }
@@ -150,8 +152,10 @@ export class CaptureSession {
     this.#recorder = recorder
     for (const { job } of this.#members) job.watermark.writtenBy(() => recorder.secure())
     if (this.#stopping || this.#active.every((m) => m.stopReason !== undefined)) return this.#endAll(this.#framesLeft)
+    if (!ready.device.test) this.#sound = new TakeSound(this.#ctx, ready.hardware, () => this.#active.map((m) => m.job))
     recorder.start()
     const { frames, reason } = await recorder.done
+    this.#sound?.stop()
     await this.#endAll(frames, reason)
   }
 
@@ -183,23 +187,12 @@ export class CaptureSession {
 
   /** What to open and how; a string or an error says why not. */
   async #prepare(): Promise<Want | string> {
-    const { childEnv: env, clock, settings } = this.#ctx
-    const primary = this.#members[0]!.job
-    const { captureBackend, captureDevice: name, captureFormat, captureSampleRate } = primary.command
-    const locate = () => this.#ctx.locate(primary.command)
-    if (!isSampleFormat(captureFormat)) throw new Error(`capture_format_not_supported: ${captureFormat}`)
-    const backend = captureBackend ?? settings.captureBackend
     const channels = Math.max(...this.#members.map((m) => channelSpan(m.job.command)))
     const seconds = Math.max(...this.#members.map((m) => m.job.command.durationSeconds))
-    const { captureArgsTemplate: argsTemplate, captureCommand: command, captureRights: rights } = settings
-    const template = argsTemplate === undefined ? {} : { argsTemplate }
-    const device = captureDevice({ ...template, backend, command, device: name, env, locate, rights, seconds }, clock)
-    const asked = this.#asked(streamFormat(backend, { channels, format: captureFormat, rate: captureSampleRate }))
+    const want = await wantOf(this.#ctx, this.#members[0]!.job.command, { channels, seconds })
+    const asked = this.#asked(want.asked)
     if (!(await this.#fits(asked, seconds))) return 'insufficient_capture_disk_space'
-    const ref = primary.command.captureSystemRef
-    const hardware = await this.#ctx.feeds.hardware(backend, ref?.startsWith('hw:') ? ref : name)
-    const how = [backend, command, argsTemplate].join(' ')
-    return { asked, device, hardware, how, interfaceRef: ref ?? refOf(hardware) ?? name }
+    return { ...want, asked }
   }
 
   /** A continued take needs its own sample format; only the container of 24-bit samples may differ. */
@@ -337,6 +330,7 @@ export class CaptureSession {
   async #end(member: Member, frames: number, why?: string, growing = false): Promise<void> {
     const { fromFrame, job, stopReason } = member
     const toFrame = this.#format ? Math.min(frames, this.#limit(member)) : 0
+    this.#sound?.ended(job)
     job.watermark.end(toFrame, growing)
     const reason = stopReason ?? why
     if (toFrame > fromFrame && (await this.#ownFile(job)))

@@ -2,11 +2,26 @@
 import * as z from 'zod'
 import { type Answer, jsonOf } from '../../kernel/http.ts'
 import { CaptureBackend, type NodeConfig, RecorderCachePolicy } from '../../wire/nodes.ts'
-import { clientId } from '../../wire/scalars.ts'
+import { clientId, instant } from '../../wire/scalars.ts'
+import type { PlannedPreflight } from '../../wire/soundreadings.ts'
 import { LinkError } from './link.ts'
 
 const blankIsAbsent = <T extends z.ZodType>(schema: T) =>
   z.preprocess((v) => (v === null || (typeof v === 'string' && v.trim() === '') ? undefined : v), schema.optional())
+
+const Planned = z.object({
+  command: z.object({
+    captureBackend: blankIsAbsent(CaptureBackend),
+    captureDevice: z.string().min(1),
+    captureFormat: z.string().min(1),
+    captureSampleRate: z.number().int().min(1),
+    captureSystemRef: blankIsAbsent(z.string()),
+    channels: z.array(z.number().int().min(1).max(512)).min(1).max(512),
+  }),
+  listenAt: instant,
+  scheduleId: z.string().min(1),
+  startsAt: instant,
+}) satisfies z.ZodType<PlannedPreflight>
 
 /** Config as the contract has it; members an older controller does not send take their defaults. */
 export const ConfigAnswer: z.ZodType<NodeConfig> = z.object({
@@ -33,6 +48,8 @@ export const ConfigAnswer: z.ZodType<NodeConfig> = z.object({
   monitorEnhancement: z
     .object({ engine: z.literal('deepfilternet3').catch('deepfilternet3'), requested: z.boolean().catch(false) })
     .default({ engine: 'deepfilternet3', requested: false }),
+  // Absent with older controllers. One that cannot be read is not made, and costs nothing else.
+  preflights: z.array(Planned).max(64).optional().catch(undefined),
   recorderCachePolicies: z.array(RecorderCachePolicy).default([]),
   recordingCapacity: z
     .object({ maxConcurrentRecordings: z.number().transform((n) => Math.max(1, Math.floor(n))) })

@@ -192,6 +192,8 @@ export function createLink(options: LinkOptions): Link {
     readJob: async (id) => readData('reading a job', await ask(jobPath(id), { method: 'GET' }), AgentJob),
     reportCancelled: (id, reason) => report(ask, id, 'cancelled', reason),
     reportFailed: (id, reason) => report(ask, id, 'failed', reason),
+    soundReading: async (reading) =>
+      accepted('a sound reading', await ask(`${node}/sound-readings`, { body: reading })),
     upload: uploadCall(http, headers, options.uploadMaxKbps ?? 0),
     close: () => http.close(),
   }

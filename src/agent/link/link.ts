@@ -5,6 +5,7 @@ import type { MeterFrame } from '../../wire/meters.ts'
 import type { AgentHealthEvent, InterfaceInput, NodeConfig } from '../../wire/nodes.ts'
 import type { AgentJob, JobProgress, Rendition, RenditionDetails } from '../../wire/recordings.ts'
 import type { Runtime } from '../../wire/runtime.ts'
+import type { SoundReading } from '../../wire/soundreadings.ts'
 
 /** Body of heartbeat; the controller reads the fields it owns and ignores the rest. */
 interface Beat {
@@ -96,6 +97,8 @@ export interface Link {
   readJob(jobId: string): Promise<AgentJob>
   reportCancelled(jobId: string, reason: string): Promise<void>
   reportFailed(jobId: string, reason: string): Promise<void>
+  /** The same reading twice is one. */
+  soundReading(reading: SoundReading): Promise<void>
   /** One attempt, resumable: streams the file from the confirmed offset, with Content-Digest. Throws LinkError. */
   upload(file: Upload, signal: AbortSignal): Promise<void>
   close(): void

@@ -2,6 +2,7 @@
 import type { AudioLevel } from '../../wire/meters.ts'
 import type { PcmFormat } from '../audio/format.rules.ts'
 import { deinterleave, framesIn } from '../audio/samples.rules.ts'
+import { type Slice, Slicer } from '../ear/slices.rules.ts'
 import { Likenesses } from './likeness.rules.ts'
 import { isHeard, levelOf, quickLevelOf } from './quality.rules.ts'
 
@@ -36,6 +37,8 @@ export class Accumulator {
   #quick = 0
   /** Frames since the last one. */
   #sinceQuick = 0
+  #slicer: Slicer | undefined
+  #slices: Slice[] = []
   #tallies: Tally[]
 
   constructor(format: PcmFormat, options: MeterOptions) {
@@ -53,6 +56,18 @@ export class Accumulator {
     this.#quick = perSecond > 0 ? Math.ceil(this.#format.rate / perSecond) : 0
     for (const tally of this.#tallies) part(tally)
     this.#sinceQuick = 0
+  }
+
+  /** Whether slices are wanted as well; they begin anew when they are. */
+  listen(on: boolean): void {
+    this.#slicer = on ? new Slicer(this.#format, this.#options.clipDbfs) : undefined
+  }
+
+  /** The slices that were completed since the last call. */
+  slices(): Slice[] {
+    const done = this.#slices
+    if (done.length > 0) this.#slices = []
+    return done
   }
 
   /** Takes whole interleaved frames; `capturedAt` is the time of the last. Returns completed sets of levels. */
@@ -77,6 +92,7 @@ export class Accumulator {
     const rows = length === PIECE ? this.#rows : this.#rows.map((row) => row.subarray(0, length))
     deinterleave(bytes, this.#format, from, rows)
     rows.forEach((row, c) => void count(this.#tallies[c]!, row))
+    if (this.#slicer) this.#slices.push(...this.#slicer.add(rows))
     this.#likenesses.add(rows)
     this.#counted += length
     this.#sinceQuick += length

@@ -1,6 +1,7 @@
 // Owns the analyst's thread, which runs while a device is open and is restarted when it dies.
 import type { Worker } from 'node:worker_threads'
 import type { Opening } from '../capture/bus.ts'
+import type { Slice } from '../ear/slices.rules.ts'
 import type { Report } from '../health/report.ts'
 import { backoffMs } from '../proc/bell.ts'
 import type { Measurement, MeterOptions } from './accumulator.ts'
@@ -11,6 +12,8 @@ interface AnalysisDeps {
   measured: (opening: Opening, measurement: Measurement) => void
   options: MeterOptions
   report: Report
+  /** Gets the slices, while they are wanted. Default: nobody. */
+  sliced?: (opening: Opening, slice: Slice) => void
   start: () => Worker
 }
 
@@ -32,6 +35,7 @@ export class Analysis {
   #deaths = 0
   #ending: Promise<unknown> = Promise.resolve()
   #ids = 0
+  #listening = false
   #quickPerSecond = 0
   #restart: NodeJS.Timeout | undefined
   #worker: Worker | undefined
@@ -75,6 +79,13 @@ export class Analysis {
     for (const { id } of this.#feeds.values()) this.#tell({ id, kind: 'pace', perSecond })
   }
 
+  /** Slices beside the measurements, from now on or no more. */
+  listen(on: boolean): void {
+    if (on === this.#listening) return
+    this.#listening = on
+    for (const { id } of this.#feeds.values()) this.#tell({ id, kind: 'listen', on })
+  }
+
   /** Resolves when the thread is gone. */
   async stop(): Promise<void> {
     this.#feeds.clear()
@@ -116,6 +127,7 @@ export class Analysis {
     feed.id = ++this.#ids
     feed.batches.forget()
     this.#tell({ format: opening.format, id: feed.id, kind: 'open', options: this.#deps.options })
+    if (this.#listening) this.#tell({ id: feed.id, kind: 'listen', on: true })
     if (this.#quickPerSecond > 0) this.#tell({ id: feed.id, kind: 'pace', perSecond: this.#quickPerSecond })
   }
 
@@ -140,7 +152,7 @@ export class Analysis {
     this.#deps.report({ details, severity: 'info', type: 'agent.meter.analysis_recovered' })
   }
 
-  #answered({ id, measurements, memory }: FromAnalyst): void {
+  #answered({ id, measurements, memory, slices }: FromAnalyst): void {
     const entry = this.#feeds.entries().find(([, feed]) => feed.id === id)
     if (!entry) return
     const [opening, feed] = entry
@@ -148,6 +160,7 @@ export class Analysis {
     if (feed.lagging && feed.batches.settled) this.#caughtUp(opening, feed)
     if (measurements.length > 0) this.#lives()
     for (const measurement of measurements) this.#deps.measured(opening, measurement)
+    for (const slice of slices) this.#deps.sliced?.(opening, slice)
   }
 
   #lags({ device }: Opening, feed: Feed): void {

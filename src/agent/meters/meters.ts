@@ -6,6 +6,7 @@ import { startWorker } from '../../kernel/workers.ts'
 import { MAX_LEVELS, type MeterFrame } from '../../wire/meters.ts'
 import type { NodeConfig } from '../../wire/nodes.ts'
 import type { Listener, Opening, SoundBus } from '../capture/bus.ts'
+import type { Ear } from '../ear/ear.ts'
 import type { Report } from '../health/report.ts'
 import type { LocalInterface } from '../inventory/alsa.ts'
 import type { Link } from '../link/link.ts'
@@ -34,6 +35,8 @@ export type MeterSettings = Pick<
 interface MetersDeps {
   bus: Pick<SoundBus, 'subscribe'>
   clock: Clock
+  /** Who listens closer than the meters do. Default: nobody. */
+  ear?: Ear
   interfaces: () => Promise<LocalInterface[]>
   link: Pick<Link, 'meterFrame'>
   log: Log
@@ -80,7 +83,7 @@ export class Meters implements Service {
   #unsubscribe = () => {}
 
   constructor(deps: MetersDeps) {
-    const { link, log, report, settings, token } = deps
+    const { ear, link, log, report, settings, token } = deps
     this.#deps = deps
     const unexpected = (e: unknown) => log.error('unexpected error in the meters', errorFields(e))
     this.#poster = new FramePoster({ link, log, report, token })
@@ -88,8 +91,10 @@ export class Meters implements Service {
       measured: (opening, measurement) => this.#measured(opening, measurement),
       options: { clipDbfs: settings.meterClipDbfs, seconds: settings.meterSampleSeconds },
       report,
+      sliced: (opening, slice) => ear?.heard(opening, slice),
       start: deps.startAnalyst ?? startAnalyst,
     })
+    ear?.onDemand((wanted) => this.#analysis.listen(wanted))
     if (settings.meterBackend === 'synthetic') this.#synthetic = this.#madeUp(unexpected)
   }
 

@@ -34,6 +34,13 @@ export function channelSpan({ captureChannels, captureChannelSelection, channelM
   return captureChannelSelection ? Math.max(...captureChannelSelection) : captureChannels
 }
 
+/** The channels of the device a job wants, from 1. */
+export function channelsOf({ captureChannels, captureChannelSelection, channelMap }: Command): number[] {
+  const included = channelMap?.entries.filter((e) => e.included).map((e) => e.sourceChannelIndex) ?? []
+  if (included.length > 0) return [...new Set(included)]
+  return captureChannelSelection ?? Array.from({ length: captureChannels }, (_, i) => i + 1)
+}
+
 /** Whether the command itself says what becomes of the channels; else a controller of another make is asked. */
 export const saysChannels = ({ captureChannelSelection, channelMap, channelMode }: Command): boolean =>
   channelMap !== undefined || channelMode !== undefined || captureChannelSelection !== undefined

@@ -2,6 +2,7 @@ import type { FleetApi } from '../fleet/api.ts'
 import type { Base, Module } from '../module.ts'
 import type { HealthApi } from '../monitoring/health/api.ts'
 import type { LiveApi } from '../monitoring/listen/api.ts'
+import type { PreflightApi } from '../monitoring/preflight/api.ts'
 import type { RecordingsApi } from '../recordings/api.ts'
 import { topics } from '../scheduler/notifier.ts'
 import { cacheFileRoutes } from './cachefile.routes.ts'
@@ -10,19 +11,22 @@ import { jobAgentRoutes } from './job.routes.ts'
 import { listenAgentRoutes, meterAgentRoutes } from './live.routes.ts'
 import { nodeAgentRoutes } from './node.routes.ts'
 import { provenanceStore } from './provenance.store.ts'
+import { soundAgentRoutes } from './sound.routes.ts'
 import { KeyedLock } from './uploadreceiver.ts'
 
 interface Deps {
   fleet: FleetApi
   health: HealthApi
   live: LiveApi
+  preflight: PreflightApi
   recordings: RecordingsApi
 }
 
 /** The routes that recorders call. */
-export function createAgentApi(base: Base, { fleet, health, live, recordings: api }: Deps): Module {
+export function createAgentApi(base: Base, { fleet, health, live, preflight, recordings: api }: Deps): Module {
   const { clock, config, db, events, ids, notifier } = base
   const { chunks, claims, jobService: service, jobs, leases, paths, policies, recordings, diskSpace } = api
+  const provenance = provenanceStore(db)
   events.on('job.changed', 'after', ({ nodeId }) => notifier.notify(topics.jobs(nodeId)))
   events.on('config.changed', 'after', ({ nodeId }) =>
     nodeId === undefined ? notifier.notifyAll(topics.config('')) : notifier.notify(topics.config(nodeId)),
@@ -39,11 +43,13 @@ export function createAgentApi(base: Base, { fleet, health, live, recordings: ap
         nodes: fleet.nodes,
         notifier,
         policies,
-        provenance: provenanceStore(db),
+        preflight,
+        provenance,
         reconcile: fleet.reconcile,
         watchers: live.watchers,
       }),
       ...doctorAgentRoutes({ doctor: fleet.doctor, events }),
+      ...soundAgentRoutes(preflight, provenance),
       ...meterAgentRoutes(live.meters, live.layouts),
       ...listenAgentRoutes({ chunks: live.chunks, notifier }),
       ...jobAgentRoutes({ claims, clock, events, jobs, leases, notifier, service }),

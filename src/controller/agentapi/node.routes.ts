@@ -11,6 +11,7 @@ import { limiter } from '../http/limiter.ts'
 import { type AnyRoute, flow, route } from '../http/route.ts'
 import type { HealthApi } from '../monitoring/health/api.ts'
 import type { LiveApi } from '../monitoring/listen/api.ts'
+import type { PreflightApi } from '../monitoring/preflight/api.ts'
 import type { RecordingsApi } from '../recordings/api.ts'
 import { type Notifier, topics } from '../scheduler/notifier.ts'
 import type { ProvenanceStore } from './provenance.store.ts'
@@ -27,6 +28,7 @@ interface Parts {
   listeners: LiveApi['listeners']
   nodes: FleetApi['nodes']
   policies: RecordingsApi['policies']
+  preflight: PreflightApi
   provenance: ProvenanceStore
   reconcile: FleetApi['reconcile']
   watchers: LiveApi['watchers']
@@ -138,7 +140,7 @@ export const nodeAgentRoutes = (parts: Parts): AnyRoute[] => {
  * The config of a node. With `If-None-Match` and `waitSeconds` it answers as soon as the config differs: an agent learns at
  * once that somebody listens.
  */
-const configRoute = ({ clock, doctor, listeners, nodes, notifier, policies, watchers }: Parts): AnyRoute =>
+const configRoute = ({ clock, doctor, listeners, nodes, notifier, policies, preflight, watchers }: Parts): AnyRoute =>
   flow({
     method: 'GET',
     path: '/nodes/:id/config',
@@ -152,12 +154,14 @@ const configRoute = ({ clock, doctor, listeners, nodes, notifier, policies, watc
         const { audioDefaults, recordingCapacity } = nodes.get(id, now)
         const { enhanced, listening } = listeners.demand(id, now)
         const called = doctor.calls.wanted(id)
+        const preflights = preflight.planned(id, now)
         return {
           ...(audioDefaults ? { audioDefaults } : {}),
           ...(called ? { doctor: called } : {}),
           liveListen: { requested: listening },
           liveMeters: watchers.wanted(id),
           monitorEnhancement: { engine: 'deepfilternet3', requested: enhanced },
+          ...(preflights.length > 0 ? { preflights } : {}),
           recorderCachePolicies: policies.recorderCachePolicies(),
           recordingCapacity: recordingCapacity ?? { maxConcurrentRecordings: 1 },
         }

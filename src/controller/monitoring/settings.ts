@@ -4,6 +4,10 @@ import { choice, count, type SettingsTable } from '../../kernel/settings.ts'
 export const MONITORING_SETTINGS = {
   SVC_METER_HISTORY_LIMIT: [count(600), 'meter frames kept in memory per node'],
   SVC_LISTEN_SESSION_TTL_SECONDS: [count(300), 'live-listen session that nobody polls ends after this'],
+  SVC_FORESIGHT_PREFLIGHT_MINUTES: [
+    count(5, 0, 60),
+    'minutes before a scheduled recording at which its recorder listens to the room, 0 = never',
+  ],
   SVC_WATCHDOG_RUNNER_ENABLED: [choice(true), 'whether recordings and nodes are watched'],
   SVC_WATCHDOG_RUNNER_INTERVAL_SECONDS: [count(30), 'pause between watchdog passes'],
   SVC_WATCHDOG_RUNNER_BATCH_SIZE: [count(1000), 'maximum of recordings per watchdog pass'],

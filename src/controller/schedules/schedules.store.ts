@@ -33,6 +33,9 @@ const COLUMNS = `s.id, s.name, s.enabled, s.node_id AS nodeId, s.room, s.room_id
   ${listed('user_id', 'schedule_users')} AS assignedUserIds,
   ${listed('group_id', 'schedule_groups')} AS assignedGroupIds`
 
+/** A node has few devices: more cannot record at once. */
+const MOST_STARTING = 32
+
 const NEWEST: Order = { direction: 'DESC', keys: ['s.created_at', 's.id'] }
 
 const storedOf = ({ captureChannelSelection, enabled, ...row }: Row): Stored =>
@@ -71,6 +74,10 @@ export function scheduleStore(db: Db, zones: (name: string) => Zone) {
     `SELECT ${COLUMNS} FROM json_each(@ids) page CROSS JOIN schedules s ON s.id = page.value ORDER BY page.key`,
   )
   const byId = db.stmt<{ id: string }, Row>(`SELECT ${COLUMNS} FROM schedules s WHERE s.id = @id`)
+  const starting = db.stmt<{ from: string; nodeId: string; until: string }, { id: string }>(
+    `SELECT id FROM schedules WHERE node_id = @nodeId AND enabled = 1 AND next_run_at > @from AND next_run_at <= @until
+      ORDER BY next_run_at LIMIT ${MOST_STARTING}`,
+  )
   const ofNode = db.stmt<{ nodeId: string }, { id: string }>(
     `SELECT id FROM schedules WHERE node_id = @nodeId ORDER BY created_at, id`,
   )
@@ -129,6 +136,9 @@ export function scheduleStore(db: Db, zones: (name: string) => Zone) {
     },
     /** These schedules in the order asked for; one that does not exist is left out. */
     some: (ids: readonly string[]): Stored[] => whole(ids.map((id) => ({ id }))),
+    /** Enabled schedules of a node whose next recording starts in this time, the earliest first. */
+    startingBetween: (nodeId: string, from: string, until: string): Stored[] =>
+      whole(starting.all({ from, nodeId, until })),
     ofNode: (nodeId: string): Stored[] => whole(ofNode.all({ nodeId })),
     /** Its channels have moved to another room, or to none. */
     reassignRoom: (id: string, roomId: string | undefined, now: string): void =>

@@ -1,44 +1,19 @@
 import assert from 'node:assert/strict'
 import * as path from 'node:path'
-import { PassThrough } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { createBus } from '../../../src/agent/capture/bus.ts'
 import { Feeds } from '../../../src/agent/capture/feeds.ts'
 import { type Gap, Recorder } from '../../../src/agent/capture/recorder.ts'
-import type { Device, Source, SourceEnd } from '../../../src/agent/capture/source.ts'
 import { Standby } from '../../../src/agent/capture/standby.ts'
 import type { LocalInterface } from '../../../src/agent/inventory/alsa.ts'
 import { systemClock } from '../../../src/kernel/clock.ts'
 import type { NodeConfig } from '../../../src/wire/nodes.ts'
 import { quick, quiet, tempDir, until } from '../jobs/kit.ts'
+import { hands } from './hands.ts'
 
 const RATE = 8000
 const asked = { channels: 1, format: 'S16_LE', rate: RATE } as const
 const settings = { ...quick, stalledSeconds: 1000, retryPauseSeconds: 0.001 }
-
-/** A device in the test's hands: it gives what it is told, when it is told. */
-function hands() {
-  const opened: { end(stderr: string): void; give(frames: Buffer): void; source: Source }[] = []
-  const device: Device & { tells?: boolean } = {
-    name: 'hw:1',
-    open: () => {
-      const pcm = new PassThrough({ highWaterMark: 1 << 20 })
-      const { promise, resolve } = Promise.withResolvers<SourceEnd>()
-      let said = ''
-      const end = (stderr: string, stopped = false) => {
-        said = stderr
-        pcm.end()
-        resolve({ code: 1, stderr, stopped })
-      }
-      const stop = () => end('', true)
-      const source: Source = { ended: promise, kill: stop, pcm, stderr: () => said, stop }
-      opened.push({ end, give: (frames) => void pcm.write(frames), source })
-      return source
-    },
-    test: false,
-  }
-  return { device, opened }
-}
 
 function bench(t: TestContext, seconds: number, retryPauseSeconds = settings.retryPauseSeconds) {
   let now = 1000

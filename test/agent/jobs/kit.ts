@@ -13,6 +13,7 @@ import { type Link, LinkError, type Upload } from '../../../src/agent/link/link.
 import { systemClock } from '../../../src/kernel/clock.ts'
 import type { Log } from '../../../src/kernel/log.ts'
 import type { AgentJob, JobProgress } from '../../../src/wire/recordings.ts'
+import type { SoundReading } from '../../../src/wire/soundreadings.ts'
 
 export const quiet: Log = { debug: () => {}, error: () => {}, info: () => {}, warn: () => {} }
 
@@ -40,6 +41,7 @@ export class FakeLink implements Link {
   readonly progress: [string, JobProgress][] = []
   readonly jobs = new Map<string, AgentJob>()
   readonly uploads: Sent[] = []
+  readonly readings: SoundReading[] = []
   /** Thrown by the next uploads, one each; `undefined` lets one pass. */
   refusals: (LinkError | undefined)[] = []
   /** Thrown by every heartbeat and read while set. */
@@ -97,6 +99,9 @@ export class FakeLink implements Link {
   }
   async listenChunk(): Promise<void> {}
   async meterFrame(): Promise<void> {}
+  async soundReading(reading: SoundReading): Promise<void> {
+    this.readings.push(reading)
+  }
   async bootstrap(): Promise<never> {
     throw new Error('not here')
   }

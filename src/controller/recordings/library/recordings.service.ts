@@ -2,7 +2,7 @@ import { conflict, Fail } from '../../../kernel/fail.ts'
 import type { Ids } from '../../../kernel/ids.ts'
 import type { Node } from '../../../wire/nodes.ts'
 import type { Profile } from '../../../wire/profiles.ts'
-import type { RecordingStart } from '../../../wire/recordings.ts'
+import type { Command, RecordingStart } from '../../../wire/recordings.ts'
 import type { RetentionPolicy } from '../../../wire/retention.ts'
 import { BUILT_IN } from '../../../wire/settings.ts'
 import type { FleetApi } from '../../fleet/api.ts'
@@ -44,12 +44,12 @@ export function recordingService(parts: StartParts) {
 
   return {
     /**
-     * Checks whether a take could be made, as far as that is known in advance: device, channels, codec, rate.
+     * What a take would capture, and whether it could be made as far as that is known in advance: device, channels, codec, rate.
      * @throws Fail like a start: 404 without the profile, 409 without the interface, 400 for what does not fit.
      */
-    plan(node: Node, asked: Asked, profileId: string): void {
+    plan(node: Node, asked: Asked, profileId: string): Command {
       const { shape } = placed(parts, node, asked)
-      commandOf(parts, { node, profile: parts.profiles.get(profileId), seconds: 1, shape }, '', '')
+      return commandOf(parts, { node, profile: parts.profiles.get(profileId), seconds: 1, shape }, '', '')
     },
     /** Starts an ad-hoc recording: recording and job in one step (docs/contract/recordings.md: Starting). */
     start: (input: RecordingStart, principal: UserPrincipal, now: string): rules.Started =>
