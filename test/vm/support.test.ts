@@ -109,7 +109,7 @@ describe('a support file', { skip: noMachine() }, () => {
       ...{ room, timezone: 'UTC', titleTemplate: '{{date}}', watchdogPolicyId: 'scheduled-voice-watchdog' },
       recurrence: { daysOfWeek: ['monday'], endTime: '10:00', interval: 1, mode: 'weekly', startTime: '09:00' },
     })
-    const many = `seq 1 90000 | sed 's/.*/{"message":"${NAMES.room.replaceAll('"', '\\\\"')} & of many lines that fill the journal of a busy night"}/'`
+    const many = `seq 1 60000 | sed 's/.*/{"message":"${NAMES.room.replaceAll('"', '\\\\"')} & of many lines that fill the journal of a busy night"}/'`
     await box.write('/srv/few.log', logged(nodeId).join('\n'))
     await box.must(
       `(${many}; cat /srv/few.log; echo; echo planted to its end) >/srv/planted.log && systemctl restart ${UNITS.controller}`,
@@ -119,7 +119,7 @@ describe('a support file', { skip: noMachine() }, () => {
     )
     await box.until(
       'the journal',
-      `journalctl -q -o cat -u ${UNITS.controller} | tail -n 3 | grep -q 'controller listening'`,
+      `journalctl -q -o cat -u ${UNITS.controller} | grep -A 200 'planted to its end' | grep -q 'controller listening'`,
     )
   })
   after(async () => box?.stop())

@@ -1,6 +1,7 @@
 // Runs the checks of a box side by side, each within its own time.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { hasCode } from '../../kernel/durable.ts'
+import { NoAnswer } from '../../kernel/http.ts'
 import { faultWords } from '../../kernel/words.ts'
 import { CHECKS, type Check, type DoctorReport, type DoctorRole, type Finding, fitted } from '../../wire/doctor.ts'
 
@@ -54,5 +55,7 @@ async function check(id: string, given: Probe['look'] | Probe, stop: AbortSignal
 function unexpected(e: unknown): Finding {
   if (hasCode(e, 'EACCES') || hasCode(e, 'EPERM'))
     return skipped(`${upper(faultWords(e))}. Run it as root: sudo roomtone doctor`)
+  // Whether the way is well is a check of its own; the other side may only be busy.
+  if (e instanceof NoAnswer) return skipped(`${upper(faultWords(e))}: nothing was learnt`)
   return fail(upper(faultWords(e)), RETRY)
 }
