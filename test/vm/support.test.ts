@@ -69,7 +69,7 @@ describe('a support file', { skip: noMachine() }, () => {
     const planted = 'ExecStartPre=-/bin/cat /srv/planted.log'
     await box.write(
       `${PLACES.units}/${UNITS.controller}.d/planted.conf`,
-      `[Service]\n${planted}\nLogRateLimitIntervalSec=0\n`,
+      `[Service]\n${planted}\nLogRateLimitIntervalSec=30s\nLogRateLimitBurst=1000000\n`,
     )
     await box.must('/root/roomtone setup controller --no-packages', { timeoutMs: 120_000 })
     session = (await ask('POST', '/auth/login', { email: NAMES.mail, password: SECRETS.person })).token
