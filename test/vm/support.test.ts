@@ -109,7 +109,7 @@ describe('a support file', { skip: noMachine() }, () => {
       ...{ room, timezone: 'UTC', titleTemplate: '{{date}}', watchdogPolicyId: 'scheduled-voice-watchdog' },
       recurrence: { daysOfWeek: ['monday'], endTime: '10:00', interval: 1, mode: 'weekly', startTime: '09:00' },
     })
-    const many = `seq 1 60000 | sed 's/.*/{"message":"${NAMES.room.replaceAll('"', '\\\\"')} & of many lines that fill the journal of a busy night"}/'`
+    const many = `seq 1 6500 | sed 's/.*/{"message":"${NAMES.room.replaceAll('"', '\\\\"')} & of many lines that fill the journal ${'of a busy night '.repeat(60)}"}/'`
     await box.write('/srv/few.log', logged(nodeId).join('\n'))
     await box.must(
       `(${many}; cat /srv/few.log; echo; echo planted to its end) >/srv/planted.log && systemctl restart ${UNITS.controller}`,
