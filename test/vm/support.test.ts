@@ -15,7 +15,6 @@ const SECRETS = {
   person: 'a password for the admin',
   runner: 'runner-token-of-this-controller',
   session: 'svc_SessionTokenThatSomebodyLogged0123',
-  switcher: 'password-of-the-switcher',
   typed: 'hunter2hunter2',
 }
 const NAMES = {
@@ -37,7 +36,7 @@ const logged = (nodeId: string): string[] => [
   `GET https://${NAMES.host}:${SECRETS.typed}@files.example.org/x?token=${SECRETS.session}`,
   `authorization: Bearer ${SECRETS.session}`,
   `${NAMES.alias.toUpperCase()} (${NAMES.building}) plays ${NAMES.schedule} on ${NAMES.host}`,
-  `s3 answered: SignatureDoesNotMatch ${SECRETS.bucket}; switcher said ${SECRETS.switcher}`,
+  `s3 answered: SignatureDoesNotMatch ${SECRETS.bucket}`,
   '-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZW\n-----END OPENSSH PRIVATE KEY-----',
 ]
 

@@ -2,7 +2,7 @@
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { deriveKey, open, SealError } from '../../../crypto/seal.ts'
+import { deriveKey, open, openText, SealError } from '../../../crypto/seal.ts'
 import { hasCode } from '../../../kernel/durable.ts'
 import { faultWords } from '../../../kernel/words.ts'
 import { unwritable } from '../../../system/checks/box.ts'
@@ -124,6 +124,16 @@ function refusedWrite(e: unknown, { database }: ControllerFiles, written: { owne
     `The database cannot be written: ${faultWords(e)}`,
     `sudo chown -R ${written.owner}: ${path.dirname(database)}; if the disk is read-only: dmesg says why, and sudo mount -o remount,rw "$(findmnt -no TARGET -T ${database})"`,
   )
+}
+
+/** What the sealed secrets are in plain text, as far as they open: whoever packs a file has to know them. */
+export function sealedSecrets(db: Db, { config }: ControllerFiles, secret: string): string[] {
+  const settings = deriveKey(secret)
+  const node = config.SVC_NODE_SSH_MASTER_KEY ? deriveKey(config.SVC_NODE_SSH_MASTER_KEY) : settings
+  return doctorFacts(db)
+    .sealed()
+    .filter((one) => opens(one, { node, settings }))
+    .map(({ key, place, sealed }) => openText(key === 'node' ? node : settings, place, sealed))
 }
 
 /** Whether what is sealed opens with the secrets of the settings. */

@@ -4,7 +4,7 @@ import * as path from 'node:path'
 import { asOwnerOf } from '../../../system/host/accounts.ts'
 import { SETTINGS } from '../../config.ts'
 import { filesOf, installedConfig } from '../verb.ts'
-import { openedDatabase } from './database.ts'
+import { openedDatabase, sealedSecrets } from './database.ts'
 import { type NameRow, namesIn } from './names.store.ts'
 
 export const settingNames: readonly string[] = Object.keys(SETTINGS)
@@ -24,8 +24,22 @@ export function controllerNames(): { names: NameRow[]; whole: boolean } {
   })
 }
 
-/** The key that was made beside the database. */
+/** The key of this controller, and all that is sealed with it, in plain text. Throws nothing for a damaged database. */
 export function controllerSecrets(): string[] {
-  const file = path.join(installedConfig().SVC_DATA_DIR, 'secret.key')
-  return fs.existsSync(file) ? [fs.readFileSync(file, 'utf8').trim()] : []
+  const place = filesOf(installedConfig())
+  const { SVC_DATA_DIR: dir, SVC_SECRET_KEY: given } = place.config
+  const file = path.join(dir, 'secret.key')
+  const key = given ?? (fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim() : undefined)
+  if (key === undefined) return []
+  return asOwnerOf(dir, () => {
+    const db = openedDatabase(place)
+    try {
+      return [key, ...(db ? sealedSecrets(db, place, key) : [])]
+    } catch {
+      // Its journal is left out where the database cannot be read.
+      return [key]
+    } finally {
+      db?.close()
+    }
+  })
 }
