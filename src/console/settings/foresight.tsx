@@ -1,5 +1,4 @@
-import { FORESIGHT_KINDS, type ForesightKind, type ForesightSettings } from '../../wire/foresight.ts'
-import { SEVERITIES } from '../../wire/health.ts'
+import type { ForesightKind, ForesightSettings } from '../../wire/foresight.ts'
 import { useRead, useWrite } from '../data/reads.ts'
 import { Choice, Field, Form, Tick } from '../ui/form.tsx'
 import { Loading, Section } from '../ui/parts.tsx'
@@ -32,7 +31,7 @@ function Kinds({ settings }: { settings: ForesightSettings }) {
       pending={write.isPending}
       send={(body) => write.mutate({ body, method: 'PATCH', path: PATH })}
     >
-      {FORESIGHT_KINDS.map((kind) => (
+      {(Object.keys(settings.kinds) as ForesightKind[]).map((kind) => (
         <Kind key={kind} kind={kind} rule={settings.kinds[kind]} />
       ))}
     </Form>
@@ -58,7 +57,7 @@ function Kind({ kind, rule }: { kind: ForesightKind; rule: ForesightSettings['ki
         name={`kinds.${kind}.severity`}
         label={severity}
         chosen={rule.severity}
-        options={SEVERITIES.map((one) => [one, severities[one]] as const)}
+        options={Object.entries(severities)}
       />
     </fieldset>
   )
