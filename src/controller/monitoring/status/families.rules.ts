@@ -159,7 +159,7 @@ function healthFamilies({ health, nodes }: Snapshot): Family[] {
     gauge(
       'health_events_standing',
       `Health events that are not resolved, by type and node (empty: none); at most ${MAX_STANDING} series`,
-      standing(health),
+      standing(health, nodes),
     ),
     counter('health_events_total', 'Health events that ever came to this status, by type', everReached(health)),
     gauge(
@@ -182,9 +182,10 @@ function healthFamilies({ health, nodes }: Snapshot): Family[] {
   ]
 }
 
-const standing = (health: HealthCount[]): Sample[] =>
+/** A retired node is in no metric. */
+const standing = (health: HealthCount[], nodes: NodeGauge[]): Sample[] =>
   health
-    .filter((c) => isActive(c) && c.n > 0)
+    .filter((c) => isActive(c) && c.n > 0 && (c.nodeId === '' || nodes.some(({ id }) => id === c.nodeId)))
     .slice(0, MAX_STANDING)
     .map(({ n, nodeId, severity, status, type }) => [{ event_type: type, node_id: nodeId, severity, status }, n])
 
