@@ -183,11 +183,13 @@ function healthFamilies({ health, nodes }: Snapshot): Family[] {
 }
 
 /** A retired node is in no metric. */
-const standing = (health: HealthCount[], nodes: NodeGauge[]): Sample[] =>
-  health
-    .filter((c) => isActive(c) && c.n > 0 && (c.nodeId === '' || nodes.some(({ id }) => id === c.nodeId)))
+function standing(health: HealthCount[], nodes: NodeGauge[]): Sample[] {
+  const known = new Set(['', ...nodes.map(({ id }) => id)])
+  return health
+    .filter((c) => isActive(c) && c.n > 0 && known.has(c.nodeId))
     .slice(0, MAX_STANDING)
     .map(({ n, nodeId, severity, status, type }) => [{ event_type: type, node_id: nodeId, severity, status }, n])
+}
 
 const sum = (counts: HealthCount[], fits: Fits, value: 'n' | 'total'): number =>
   counts.reduce((all, c) => all + (fits(c) ? c[value] : 0), 0)
