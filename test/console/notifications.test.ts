@@ -12,7 +12,7 @@ import {
   ruleOf,
 } from '../../src/console/notifications/rules.rules.ts'
 import { saidText } from '../../src/console/ui/fault.rules.ts'
-import { bodyOf, type Entered } from '../../src/console/ui/form.rules.ts'
+import { bodyOf, type Entered, namesOf } from '../../src/console/ui/form.rules.ts'
 import { shaped } from '../../src/console/words/de/shaped.ts'
 import { de } from '../../src/console/words/de.ts'
 import { en } from '../../src/console/words/en.ts'
@@ -95,6 +95,12 @@ test('a preview asks for what decides how much is told, and for nothing while no
     ...{ minSeverity: 'info', nodeIds: null, roomIds: null, siteNames: ['N'], throttleSeconds: 120 },
     types: ['agent.*', 'room.*'],
   })
+})
+
+test('what is wrong with one of a list stands at the field of the list', () => {
+  assert.deepEqual(namesOf(['types', 2]), ['types', 'types.2'])
+  assert.deepEqual(namesOf(['quietHours', 'to']), ['quietHours.to'])
+  assert.deepEqual(namesOf(['entries', 0, 'label']), ['entries.0.label'])
 })
 
 test('every kind of alert there is belongs to a family that a form offers', () => {

@@ -48,7 +48,9 @@ export function Channels() {
           </ul>
         )}
       </Loading>
-      {editing === 'new' && <Edit close={close} family={CHANNELS} model={USUAL} />}
+      {editing === 'new' && (
+        <Edit close={close} family={CHANNELS} model={USUAL} title={words.notifications.newChannel} />
+      )}
       {editing && editing !== 'new' && changes && (
         <Edit close={close} family={CHANNELS} thing={editing} used={<Used id={editing.id} />} />
       )}
@@ -71,15 +73,16 @@ interface RowProps {
 function Row({ channel, edit, remove }: RowProps) {
   const words = useWords()
   const { me } = useApp()
-  const { enabled, forPeople, id, kind, lastError, lastSentAt, name, status } = channel
+  const { enabled, id, lastError, name, status } = channel
   const test = useWrite<{ data: ChannelTest }>()
   const changes = may(me, CHANNELS.write)
   return (
-    <li>
+    <li class={ui.entry}>
       <div class={ui.row}>
-        <span class={ui.grow}>
+        <div class={ui.grow}>
           <Name>{name}</Name>
-        </span>
+          <Way of={channel} />
+        </div>
         <Badge state={status} word={words.notifications.channelStatus[status]} />
         {changes && (
           <ActionButton
@@ -97,24 +100,31 @@ function Row({ channel, edit, remove }: RowProps) {
           </ActionButton>
         )}
       </div>
-      <p class={classes(ui.small, ui.quiet)}>
-        {[words.settings.values[kind], forPeople && words.notifications.carriesPeople].filter(Boolean).join(' · ')}
-        {' · '}
-        {lastSentAt ? (
-          <>
-            {words.notifications.lastSent} <When at={lastSentAt} />
-          </>
-        ) : (
-          words.notifications.neverSent
-        )}
-      </p>
-      {enabled && lastError && (
+      {enabled && lastError && lastError !== test.data?.data.error && (
         <p class={ui.bad}>
           {words.notifications.lastError} <Name>{saidText(lastError, words)}</Name>
         </p>
       )}
       <Tested error={test.error} pending={test.isPending} result={test.data?.data} />
     </li>
+  )
+}
+
+/** What it is, and when it was last of use. */
+function Way({ of: { forPeople, kind, lastSentAt } }: { of: Channel }) {
+  const words = useWords()
+  return (
+    <p class={classes(ui.small, ui.quiet)}>
+      {[words.settings.values[kind], forPeople && words.notifications.carriesPeople].filter(Boolean).join(' · ')}
+      {' · '}
+      {lastSentAt ? (
+        <>
+          {words.notifications.lastSent} <When at={lastSentAt} />
+        </>
+      ) : (
+        words.notifications.neverSent
+      )}
+    </p>
   )
 }
 

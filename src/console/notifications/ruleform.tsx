@@ -7,7 +7,7 @@ import { Zones } from '../time/zones.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { faultText } from '../ui/fault.rules.ts'
 import { Choice, entered, Field, Form, Tick } from '../ui/form.tsx'
-import { Loading } from '../ui/parts.tsx'
+import { classes, Loading } from '../ui/parts.tsx'
 import { type Option, useSettled } from '../ui/picker.tsx'
 import { useToast } from '../ui/toast.tsx'
 import ui from '../ui/ui.module.css'
@@ -82,18 +82,18 @@ function Fields({ channels, close, rule }: RuleFormProps & { channels: readonly 
       />
       <Kinds all={draft.all === true} first={first} />
       <Where change={setPlaces} places={places} />
+      <Minutes name="throttleSeconds" label={words.notifications.throttle} least={0} value={first.throttleSeconds} />
       <Preview draft={draft} places={places} />
       <Tick
         name="includeResolved"
         label={words.notifications.resolved}
         defaultChecked={first.includeResolved === true}
       />
-      <Minutes name="throttleSeconds" label={words.notifications.throttle} least={0} value={first.throttleSeconds} />
       <Choice
         name="escalateChannelId"
         label={words.notifications.escalate}
         chosen={first.escalateChannelId ?? ''}
-        options={[['', words.notifications.nobody], ...named.filter(([id]) => id !== draft.channelId)]}
+        options={[['', words.notifications.nobody], ...named]}
       />
       {draft.escalateChannelId && (
         <Minutes
@@ -167,17 +167,19 @@ function Where({ change, places }: { change(places: Places): void; places: Place
   return (
     <details open={open}>
       <summary>{words.notifications.where}</summary>
-      <p class={ui.quiet}>{words.notifications.whereHint}</p>
-      {(['site', 'room', 'node'] as const).map((sort) => (
-        <ChosenOnes
-          key={sort}
-          change={(options) => change({ ...places, [SORTS[sort]]: options.map(({ id }) => id) })}
-          chosen={chosen(sort)}
-          label={words.notifications.add[sort]}
-          legend={words.notifications.only[sort]}
-          of={sort}
-        />
-      ))}
+      <div class={classes(ui.stack, ui.folded)}>
+        <p class={ui.quiet}>{words.notifications.whereHint}</p>
+        {(['site', 'room', 'node'] as const).map((sort) => (
+          <ChosenOnes
+            key={sort}
+            change={(options) => change({ ...places, [SORTS[sort]]: options.map(({ id }) => id) })}
+            chosen={chosen(sort)}
+            label={words.notifications.add[sort]}
+            legend={words.notifications.only[sort]}
+            of={sort}
+          />
+        ))}
+      </div>
     </details>
   )
 }
@@ -185,7 +187,7 @@ function Where({ change, places }: { change(places: Places): void; places: Place
 function QuietHours({ first: { quietHours = {} } }: { first: Draft }) {
   const words = useWords()
   return (
-    <fieldset>
+    <fieldset class={ui.stack}>
       <legend>{words.notifications.quiet}</legend>
       <Field
         name="quietHours.from"
@@ -215,7 +217,7 @@ function QuietHours({ first: { quietHours = {} } }: { first: Draft }) {
 function Report({ first: { dailyReport = {} } }: { first: Draft }) {
   const words = useWords()
   return (
-    <fieldset>
+    <fieldset class={ui.stack}>
       <legend>{words.notifications.daily}</legend>
       <p class={ui.quiet}>{words.notifications.dailyHint}</p>
       <Field

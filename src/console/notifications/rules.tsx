@@ -47,22 +47,20 @@ export function Rules() {
               <li class={ui.quiet}>{none ? words.notifications.channelFirst : words.notifications.noRules}</li>
             )}
             {data.map((rule) => (
-              <li key={rule.id}>
-                <div class={ui.row}>
-                  <span class={ui.grow}>
-                    <Name>{rule.name}</Name>
-                  </span>
-                  {!rule.enabled && <Badge state="queued" word={words.schedule.off} />}
-                  <Button onClick={() => setEditing(rule)}>{changes ? words.common.edit : words.settings.view}</Button>
-                  {changes && (
-                    <ActionButton kind="danger" needs="settings:manage" onClick={() => setDeleting(rule)}>
-                      {words.common.delete}
-                    </ActionButton>
-                  )}
+              <li key={rule.id} class={ui.row}>
+                <div class={ui.grow}>
+                  <Name>{rule.name}</Name>
+                  <p class={classes(ui.small, ui.quiet)}>
+                    <Told rule={rule} />
+                  </p>
                 </div>
-                <p class={classes(ui.small, ui.quiet)}>
-                  <Told rule={rule} />
-                </p>
+                {!rule.enabled && <Badge state="queued" word={words.schedule.off} />}
+                <Button onClick={() => setEditing(rule)}>{changes ? words.common.edit : words.settings.view}</Button>
+                {changes && (
+                  <ActionButton kind="danger" needs="settings:manage" onClick={() => setDeleting(rule)}>
+                    {words.common.delete}
+                  </ActionButton>
+                )}
               </li>
             ))}
           </ul>

@@ -27,11 +27,13 @@ interface EditProps {
   model?: Thing
   /** Absent: a new one. */
   thing?: Thing
+  /** Of a new one. */
+  title?: string
   /** Where it is used. */
   used?: ComponentChildren
 }
 
-export function Edit({ close, family, model, thing, used }: EditProps) {
+export function Edit({ close, family, model, thing, title, used }: EditProps) {
   const words = useWords()
   const say = useToast()
   const write = useWrite(() => {
@@ -57,7 +59,7 @@ export function Edit({ close, family, model, thing, used }: EditProps) {
     />
   )
   return (
-    <Dialog title={thing ? String(thing[named]) : words.settings.new} close={close}>
+    <Dialog title={thing ? String(thing[named]) : (title ?? words.settings.new)} close={close}>
       {used}
       <Form error={write.error} pending={write.isPending} send={send}>
         {grouped(shown).map((group) =>
@@ -154,7 +156,7 @@ interface SecretProps {
 }
 
 /** A secret is never shown: it is kept, replaced, or taken away when somebody says so. */
-function Secret({ label, spec: { made, name, required }, stored }: SecretProps) {
+function Secret({ label, spec: { made, name, required, word = name }, stored }: SecretProps) {
   const words = useWords()
   const [removed, setRemoved] = useState(false)
   const [fresh, setFresh] = useState<string>()
@@ -173,7 +175,7 @@ function Secret({ label, spec: { made, name, required }, stored }: SecretProps) 
           autocomplete="off"
           required={required === true && !stored}
           defaultValue={fresh}
-          hint={stored ? words.settings.secret : words.settings.noSecret}
+          hint={stored ? words.settings.secret : (words.settings.hints[word] ?? words.settings.noSecret)}
         />
       )}
       {made && !removed && (

@@ -87,7 +87,7 @@ export const notifications: Texts = {
   rule: 'Regel',
   when: 'Wann',
   what: 'Was',
-  fault: 'Warum nicht',
+  fault: 'Fehler',
   status: { queued: 'wartet', sending: 'wird gesendet', sent: 'gesendet', failed: 'fehlgeschlagen' },
   deliveryKinds: {
     event: 'Meldung',

@@ -195,6 +195,8 @@ export const settings: Words['settings'] = {
     forPeople: 'Was Personen unter „Mein Konto“ bestellen. Nur ein Kanal dient dazu.',
     'email.to': 'Darf leer bleiben, wenn der Kanal nur persönliche Mails befördert.',
     'webhook.url': 'Im eigenen Netz: Setzen Sie zuerst SVC_WEBHOOK_ALLOW_PRIVATE=1 auf der Zentrale.',
+    'webhook.secret': 'Damit prüft der Empfänger, dass eine Nachricht von Ihnen ist.',
+    'ntfy.secret': 'Nur für geschützte Themen.',
     'ntfy.url': 'Im eigenen Netz: Setzen Sie zuerst SVC_WEBHOOK_ALLOW_PRIVATE=1 auf der Zentrale.',
   },
   values: {

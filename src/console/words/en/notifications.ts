@@ -109,7 +109,7 @@ export const notifications = {
   rule: 'Rule',
   when: 'When',
   what: 'What',
-  fault: 'Why not',
+  fault: 'Error',
   status,
   deliveryKinds,
   attempts: (n: number) => counted(n, 'attempt', 'attempts'),

@@ -191,6 +191,8 @@ export const settings = {
     forPeople: 'What people ask for under My account. Only one channel does.',
     'email.to': 'May stay empty for a channel that carries people’s own mail only.',
     'webhook.url': 'In your own network: set SVC_WEBHOOK_ALLOW_PRIVATE=1 on the controller first.',
+    'webhook.secret': 'With it the receiver checks that a message is yours.',
+    'ntfy.secret': 'Only for topics that are protected.',
     'ntfy.url': 'In your own network: set SVC_WEBHOOK_ALLOW_PRIVATE=1 on the controller first.',
   } as Record<string, string>,
   values: {
