@@ -12,6 +12,7 @@ import { Badge, Button, classes, Failure, Loading, Name, Section } from '../ui/p
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { CHANNELS, type Channel, rulesOf, USUAL } from './channels.rules.ts'
+import { RULES } from './rules.rules.ts'
 
 const pathOf = (id: string): string => `${CHANNELS.path}/${encodeURIComponent(id)}`
 
@@ -160,7 +161,7 @@ function Tested({ error, pending, result }: TestedProps) {
 /** Which rules tell by a channel, before it is changed or deleted. */
 function Used({ id }: { id: string }) {
   const words = useWords()
-  const rules = useRead<{ data: NotificationRule[] }>('/settings/notification-rules', ['settings'])
+  const rules = useRead<{ data: NotificationRule[] }>(RULES, ['settings'])
   const names = rules.data && rulesOf(id, rules.data.data)
   return (
     names && (

@@ -60,10 +60,6 @@ function Rows({ deliveries }: { deliveries: readonly Delivery[] }) {
     { cell: ({ channelId }) => <ChannelName id={channelId} />, head: notifications.channel },
     { cell: (one) => <Teller of={one} />, head: notifications.rule },
     { cell: (one) => <State of={one} />, head: words.alerts.status },
-    {
-      cell: ({ lastError }) => lastError && <Name>{saidText(lastError, words)}</Name>,
-      head: notifications.fault,
-    },
   ]
   const again: Column<Delivery> = {
     cell: ({ id, status }) =>
@@ -114,20 +110,30 @@ function Teller({ of: { ruleId, userId } }: { of: Delivery }) {
   ) : null
 }
 
-function State({ of: { attempts, nextAttemptAt, sentAt, status } }: { of: Delivery }) {
+/** After this long it is worth saying when it was sent, ms. */
+const LATE_MS = 60_000
+
+/** How it went, or goes on. */
+function State({ of: { attempts, createdAt, lastError, nextAttemptAt, sentAt, status } }: { of: Delivery }) {
   const words = useWords()
+  const { api } = useApp()
+  const late = sentAt && Date.parse(sentAt) - Date.parse(createdAt) > LATE_MS && sentAt
+  const next = status === 'queued' && nextAttemptAt && Date.parse(nextAttemptAt) > api.now() && nextAttemptAt
   return (
     <>
       <Badge state={status} word={words.notifications.status[status]} />
-      {attempts > 1 && <div class={ui.small}>{words.notifications.attempts(attempts)}</div>}
-      {status === 'sent' && sentAt && (
+      <div class={ui.small}>
+        {late && <When at={late} />}
+        {next && (
+          <>
+            {words.notifications.nextAt} <When at={next} soon />
+          </>
+        )}
+        {attempts > 1 && <> {words.notifications.attempts(attempts)}</>}
+      </div>
+      {lastError && (
         <div class={ui.small}>
-          <When at={sentAt} />
-        </div>
-      )}
-      {status === 'queued' && nextAttemptAt && (
-        <div class={ui.small}>
-          {words.notifications.nextAt} <When at={nextAttemptAt} soon />
+          <Name>{saidText(lastError, words)}</Name>
         </div>
       )}
     </>

@@ -14,9 +14,8 @@ import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { type Channel, reaches } from './channels.rules.ts'
 import { useChannels } from './channels.tsx'
-import { type Draft, draftOf, FAMILIES, type Places, previewOf, ruleOf } from './rules.rules.ts'
+import { type Draft, draftOf, FAMILIES, type Places, previewOf, RULES, ruleOf } from './rules.rules.ts'
 
-const PATH = '/settings/notification-rules'
 const TYPING_MS = 400
 
 interface RuleFormProps {
@@ -54,7 +53,7 @@ function Fields({ channels, close, rule }: RuleFormProps & { channels: readonly 
     siteNames: rule?.siteNames ?? [],
   }))
   const send = (body: Record<string, unknown>): void => {
-    const path = rule ? `${PATH}/${encodeURIComponent(rule.id)}` : PATH
+    const path = rule ? `${RULES}/${encodeURIComponent(rule.id)}` : RULES
     write.mutate({ body: ruleOf(body as Draft, places), method: rule ? 'PATCH' : 'POST', path })
   }
   const { fields } = words.settings
@@ -143,13 +142,15 @@ function Kinds({ all, first }: { all: boolean; first: Draft }) {
               defaultChecked={first.family?.[one] === true}
             />
           ))}
-          <Field
-            name="types"
-            kind="list"
-            label={words.notifications.types}
-            hint={words.notifications.typesHint}
-            defaultValue={(first.types ?? []).join(', ')}
-          />
+          <div class={ui.folded}>
+            <Field
+              name="types"
+              kind="list"
+              label={words.notifications.types}
+              hint={words.notifications.typesHint}
+              defaultValue={(first.types ?? []).join(', ')}
+            />
+          </div>
         </>
       )}
     </fieldset>
@@ -241,7 +242,7 @@ function Zone({ name, value }: { name: string; value: string | undefined }) {
 function Preview({ draft, places }: { draft: Draft; places: Places }) {
   const words = useWords()
   const asked = useSettled(JSON.stringify(previewOf(draft, places) ?? null), TYPING_MS)
-  const { data, error } = useAnswer<{ data: RulePreview }>(`${PATH}/preview`, asked === 'null' ? undefined : asked)
+  const { data, error } = useAnswer<{ data: RulePreview }>(`${RULES}/preview`, asked === 'null' ? undefined : asked)
   const told = data && asked !== 'null' && !error ? words.notifications.preview(data.data) : undefined
   return (
     <p role="status" class={ui.notice}>

@@ -5,6 +5,9 @@ import type { NotificationRule } from '../../wire/notifications.ts'
 export const FAMILIES = ['watchdog', 'agent', 'schedule', 'foresight', 'controller', 'switcher'] as const
 export type Family = (typeof FAMILIES)[number]
 
+/** Where the API has them. */
+export const RULES = '/settings/notification-rules'
+
 const EVERYTHING = '*'
 const patternOf = (family: Family): string => `${family}.*`
 /** The family that a pattern stands for; undefined for any other pattern. */

@@ -12,9 +12,8 @@ import type { Words } from '../words/en.ts'
 import { useWords } from '../words/words.ts'
 import { useChannels } from './channels.tsx'
 import { RuleForm } from './ruleform.tsx'
-import { familyOf } from './rules.rules.ts'
+import { familyOf, RULES } from './rules.rules.ts'
 
-export const RULES = '/settings/notification-rules'
 export const useRules = () => useRead<{ data: NotificationRule[] }>(RULES, ['settings'])
 
 /** Who is told of what. */

@@ -87,7 +87,6 @@ export const notifications: Texts = {
   rule: 'Regel',
   when: 'Wann',
   what: 'Was',
-  fault: 'Fehler',
   status: { queued: 'wartet', sending: 'wird gesendet', sent: 'gesendet', failed: 'fehlgeschlagen' },
   deliveryKinds: {
     event: 'Meldung',

@@ -109,7 +109,6 @@ export const notifications = {
   rule: 'Rule',
   when: 'When',
   what: 'What',
-  fault: 'Error',
   status,
   deliveryKinds,
   attempts: (n: number) => counted(n, 'attempt', 'attempts'),
