@@ -7,7 +7,7 @@ import { useRead, useWrite } from '../data/reads.ts'
 import { When } from '../time/when.tsx'
 import { saidText } from '../ui/fault.rules.ts'
 import { FilterBar, useFilters } from '../ui/filters.tsx'
-import { Badge, Failure, Loading, Name, Section } from '../ui/parts.tsx'
+import { Badge, classes, Failure, Loading, Name, Section } from '../ui/parts.tsx'
 import { type Column, type PageMeta, Pager, Table } from '../ui/table.tsx'
 import { useToast } from '../ui/toast.tsx'
 import ui from '../ui/ui.module.css'
@@ -58,7 +58,6 @@ function Rows({ deliveries }: { deliveries: readonly Delivery[] }) {
     { cell: ({ createdAt }) => <When at={createdAt} />, head: notifications.when },
     { cell: (one) => <What of={one} />, head: notifications.what },
     { cell: ({ channelId }) => <ChannelName id={channelId} />, head: notifications.channel },
-    { cell: (one) => <Teller of={one} />, head: notifications.rule },
     { cell: (one) => <State of={one} />, head: words.alerts.status },
   ]
   const again: Column<Delivery> = {
@@ -87,14 +86,18 @@ function Rows({ deliveries }: { deliveries: readonly Delivery[] }) {
   )
 }
 
-/** What it tells; the way to its alert. */
-function What({ of: { healthEventId, kind } }: { of: Delivery }) {
+/** What it tells, which is the way to its alert, and by which rule. */
+function What({ of }: { of: Delivery }) {
   const words = useWords()
+  const { healthEventId, kind } = of
   const word = words.notifications.deliveryKinds[kind]
-  return healthEventId ? (
-    <Link href={`/alerts?open=${encodeURIComponent(healthEventId)}`}>{word}</Link>
-  ) : (
-    <span>{word}</span>
+  return (
+    <>
+      {healthEventId ? <Link href={`/alerts?open=${encodeURIComponent(healthEventId)}`}>{word}</Link> : word}
+      <div class={classes(ui.small, ui.quiet)}>
+        <Teller of={of} />
+      </div>
+    </>
   )
 }
 

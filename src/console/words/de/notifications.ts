@@ -91,7 +91,7 @@ export const notifications: Texts = {
   deliveryKinds: {
     event: 'Meldung',
     resolved: 'Meldung ist vorbei',
-    escalation: 'Auf eine Meldung hat niemand reagiert',
+    escalation: 'Wenn niemand reagiert',
     report: 'Tagesbericht',
     test: 'Testnachricht',
   },

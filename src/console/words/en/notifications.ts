@@ -19,7 +19,7 @@ const status: Record<DeliveryStatus, string> = {
 const deliveryKinds: Record<DeliveryKind, string> = {
   event: 'Alert',
   resolved: 'Alert is over',
-  escalation: 'Nobody reacted to an alert',
+  escalation: 'When nobody reacts',
   report: 'Daily report',
   test: 'Test message',
 }
