@@ -25,8 +25,6 @@ const MORE: Partial<Record<FamilyName, ComponentType<{ thing: Thing }>>> = {
 }
 const BELOW: Partial<Record<FamilyName, ComponentType<{ things: readonly Thing[] }>>> = { maps: Assignments }
 
-/** The tab that is no family. */
-
 /** `id`: the family, in the address. */
 export function SettingsPage({ id }: { id: string }) {
   const words = useWords()

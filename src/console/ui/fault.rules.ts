@@ -20,15 +20,16 @@ export function faultText(e: Error, words: Words): string {
   if (e.status === 404) return failures.gone
   // A reason beside the permission tells that something else is in the way.
   if (e.status === 403 && e.permission && !e.reason) return failures.deniedBecause(e.permission)
-  return refusals.reasons[e.reason ?? ''] ?? refusals.said[e.message] ?? toldOf(e, words)
+  return refusals.reasons[e.reason ?? ''] ?? toldOf(e, words)
 }
 
 /** As the server tells it, with what it says of the first value where that says more. */
 function toldOf({ issues: [issue], message }: ApiError, words: Words): string {
-  if (!issue) return message
+  const told = saidText(message, words)
+  if (!issue) return told
   const why = issueText(issue, words)
   if (message.startsWith(UNFIT)) return words.refusals.at(issue.path.join('.'), why)
-  return message.includes(':') || message === why ? message : `${message}: ${why}`
+  return message.includes(':') || told === why ? told : `${told}: ${why}`
 }
 
 /** Sentences of the library; any other was written for this very value, and says more than its code. */

@@ -131,8 +131,8 @@ const said: Words['refusals']['said'] = {
   'Snapshot failed': 'Die Sicherung ist fehlgeschlagen: der Umschalter antwortete nicht wie erwartet.',
   'An access policy refuses you a part of this site, and notifications tell of all of it: ask somebody without such a policy':
     'Eine Zugangsregel verwehrt Ihnen einen Teil dieses Standorts, und Benachrichtigungen erzählen von allem: Bitten Sie jemanden ohne solche Regel.',
-  'Invalid notification channel': 'Dieser Kanal geht so nicht.',
-  'Invalid notification rule': 'Diese Regel geht so nicht.',
+  'Invalid notification channel': 'Dieser Kanal geht so nicht',
+  'Invalid notification rule': 'Diese Regel geht so nicht',
   'The current password is missing': 'Das aktuelle Passwort fehlt.',
   'The current password is wrong': 'Das aktuelle Passwort ist falsch.',
   'This link works only on the machine of the controller': 'Dieser Link gilt nur auf dem Rechner der Zentrale selbst.',
@@ -152,8 +152,11 @@ const said: Words['refusals']['said'] = {
     'Ein Typ wie watchdog.silence ist nötig, oder ein Muster wie watchdog.*',
   'expected an e-mail address': 'Das ist keine E-Mail-Adresse.',
   'expected 1 to 64 letters, digits, - or _': 'Nötig sind 1 bis 64 Buchstaben, Ziffern, - oder _',
-  "expected at least one recipient, or forPeople for a channel that carries people's own mail":
-    'Nötig ist mindestens ein Empfänger, oder ein Kanal für persönliche Mails.',
+  'a webhook needs a signing key: without one a receiver could not tell our messages from others':
+    'Ein Webhook braucht einen Signaturschlüssel: Sonst könnte der Empfänger unsere Nachrichten nicht von fremden unterscheiden.',
+  'the address has to begin with https:// or http://': 'Die Adresse muss mit https:// oder http:// beginnen.',
+  'the topic has to be 1 to 64 letters, digits, hyphens or underscores':
+    'Das Thema muss aus 1 bis 64 Buchstaben, Ziffern, - oder _ bestehen.',
   'the channel has no recipients: enter at least one address':
     'Der Kanal hat keine Empfänger: Nennen Sie mindestens einen.',
   'the password would go over the network readable: choose STARTTLS or TLS, or leave out the user name':

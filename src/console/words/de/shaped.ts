@@ -132,7 +132,7 @@ const CHANNELS: Shaped = [
     (user) => `Der Kanal hat den Benutzer ${user}, aber kein Passwort: Geben Sie es ein`,
   ],
   [
-    /^expected a signing key: whsec_ and (\d+) to (\d+) random/,
+    /^the signing key has to be whsec_ and (\d+) to (\d+) bytes/,
     (least, most) => `Nötig ist ein Signaturschlüssel: whsec_ und ${least} bis ${most} zufällige Bytes in Base64.`,
   ],
   [
