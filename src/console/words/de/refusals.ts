@@ -1,7 +1,14 @@
 import type { Words } from '../en.ts'
 import { shaped } from './shaped.ts'
 
+const NOT_CONNECTED = 'Der Rekorder ist nicht verbunden und lässt sich nicht fragen. Dort selbst: sudo roomtone doctor'
+
 const reasons: Words['refusals']['reasons'] = {
+  node_alerting: NOT_CONNECTED,
+  node_degraded: NOT_CONNECTED,
+  node_offline: NOT_CONNECTED,
+  node_online: NOT_CONNECTED,
+  node_provisioning: NOT_CONNECTED,
   access_policy_lockout:
     'Mit diesen Regeln dürfte niemand, der Zugänge verwaltet, noch etwas. Nehmen Sie jemanden davon aus.',
   active_job_exists: 'Davon wird schon neu aufgenommen. Lassen Sie es weg, oder warten Sie, bis das beendet ist.',
