@@ -67,22 +67,29 @@ export function ChosenOnes({ change, chosen, label, legend, of }: ChosenProps) {
       <legend>{legend}</legend>
       <ul class={ui.rows}>
         {chosen.length === 0 && <li class={ui.quiet}>{words.common.none}</li>}
-        {chosen.map(({ id, name }) => (
-          <li key={id} class={ui.row}>
-            <span class={ui.grow}>
-              <Name>{name}</Name>
-            </span>
-            <Button
-              aria-label={`${words.common.remove}: ${name}`}
-              onClick={() => change(chosen.filter((one) => one.id !== id))}
-            >
-              {words.common.remove}
-            </Button>
-          </li>
+        {chosen.map((one) => (
+          <Chosen key={one.id} of={of} one={one} remove={() => change(chosen.filter(({ id }) => id !== one.id))} />
         ))}
       </ul>
       <Picker clears name="" label={label} pick={add} {...searched(of)} />
     </fieldset>
+  )
+}
+
+/** One that was chosen; by its name as it is read where only its id is known. */
+function Chosen({ of, one: { id, name }, remove }: { of: Sort; one: Option; remove(): void }) {
+  const words = useWords()
+  const read = usePlaceName(id, name === id ? of : undefined)
+  const shown = name === id ? read : name
+  return (
+    <li class={ui.row}>
+      <span class={ui.grow}>
+        <Name>{shown}</Name>
+      </span>
+      <Button aria-label={`${words.common.remove}: ${shown}`} onClick={remove}>
+        {words.common.remove}
+      </Button>
+    </li>
   )
 }
 
@@ -93,10 +100,14 @@ const DETAILS: Readonly<Record<string, string>> = {
   schedule: 'schedules',
 }
 
-/** What a grant or a rule is about, by its name; what has none, or is gone, by its id. */
-export function PlaceName({ id, type }: { id: string; type: string }) {
+/** The name of what rights and rules can be about; of what has none, or is gone, the id. */
+function usePlaceName(id: string, type: string | undefined): string {
   const words = useWords()
-  const path = id === '*' ? undefined : DETAILS[type] && `/${DETAILS[type]}/${encodeURIComponent(id)}`
-  const read = useRead<{ data: Partial<Found> }>(path, isSort(type) ? searched(type).kinds : [])
-  return <Name>{id === '*' ? words.common.all : (read.data?.data.alias ?? read.data?.data.name ?? id)}</Name>
+  const details = type === undefined || id === '*' ? undefined : DETAILS[type]
+  const path = details && `/${details}/${encodeURIComponent(id)}`
+  const read = useRead<{ data: Partial<Found> }>(path, type && isSort(type) ? searched(type).kinds : [])
+  return id === '*' ? words.common.all : (read.data?.data.alias ?? read.data?.data.name ?? id)
 }
+
+/** What a grant or a rule is about, by its name. */
+export const PlaceName = ({ id, type }: { id: string; type: string }) => <Name>{usePlaceName(id, type)}</Name>

@@ -1,5 +1,7 @@
 import { Link } from 'wouter-preact'
 import type { HealthEvent } from '../../wire/health.ts'
+import { useApp } from '../app/context.ts'
+import { may } from '../app/may.rules.ts'
 import { useNode, useRead, useWrite } from '../data/reads.ts'
 import { When } from '../time/when.tsx'
 import { Badge, Button, type Fact, Facts, Loading, Name, Section } from '../ui/parts.tsx'
@@ -15,6 +17,7 @@ export function AlertDetail({ close, id }: { close(): void; id: string }) {
 
 function Shown({ close, event }: { close(): void; event: HealthEvent }) {
   const words = useWords()
+  const { me } = useApp()
   const node = useNode(event.nodeId)
   const places: Fact[] = [
     [words.alerts.recorder, node.data && <Name key="node">{node.data.data.alias}</Name>],
@@ -50,6 +53,14 @@ function Shown({ close, event }: { close(): void; event: HealthEvent }) {
         {event.scheduleId && (
           <Link class={ui.button} href={`/schedules/${encodeURIComponent(event.scheduleId)}`}>
             {words.alerts.openSchedule}
+          </Link>
+        )}
+        {may(me, 'settings:read') && (
+          <Link
+            class={ui.button}
+            href={`/settings/notifications/deliveries?healthEventId=${encodeURIComponent(event.id)}`}
+          >
+            {words.notifications.ofAlert}
           </Link>
         )}
       </div>

@@ -4,7 +4,7 @@ import { Router } from 'wouter-preact'
 import type { Myself } from '../../wire/access.ts'
 import { type Api, ApiError } from '../data/api.ts'
 import { type LiveState, startLive } from '../data/live.ts'
-import { createQueries, refresher } from '../data/reads.ts'
+import { createQueries, refresher, topicOf } from '../data/reads.ts'
 import { useDock } from '../listen/dock.tsx'
 import { createMeters, MetersContext } from '../meters/thread.ts'
 import { deviceZone, preferredZone, rememberZone, type ZoneOf } from '../time/zonechoice.ts'
@@ -48,7 +48,7 @@ export function Inside({ again, api, ended, me, renew }: InsideProps) {
       changed(change) {
         refresh(change)
         // The name and the clock of the site.
-        if (change.kind === 'settings') void again()
+        if (topicOf(change) === 'settings') void again()
       },
       check: () => void api.get('/auth/me').catch(() => {}),
       resync() {

@@ -57,6 +57,14 @@ const PAGES: Record<string, Entry> = {
     load: async () => (await import('../settings/settings.tsx')).SettingsPage,
     permission: 'settings:read',
   },
+  '/settings/notifications': {
+    load: async () => (await import('../notifications/notifications.tsx')).NotificationsPage,
+    permission: 'settings:read',
+  },
+  '/settings/notifications/deliveries': {
+    load: async () => (await import('../notifications/notifications.tsx')).DeliveriesPage,
+    permission: 'settings:read',
+  },
   '/schedule': {
     load: async () => (await import('../schedule/schedule.tsx')).SchedulePage,
     permission: 'schedule:read',

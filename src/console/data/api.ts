@@ -54,7 +54,8 @@ export interface Api {
 /** After this long an answer is not waited for, ms. A write may still be done. */
 const DEADLINE_MS = { slow: 60_000, usual: 15_000 }
 /** Writes that wait for other machines, or do something many times. */
-const SLOW = /\/(bulk-|lifecycle-jobs|ssh-credential|switchers\/|upload-destinations\/|upload-runner\/)/
+const SLOW =
+  /\/(bulk-|lifecycle-jobs|notification-channels\/|ssh-credential|switchers\/|upload-destinations\/|upload-runner\/)/
 /** Reads that wait for a recorder. */
 const ASKING = /\/doctor$/
 const SIGNS_IN = ['/auth/login', '/auth/sign-in-link', '/auth/display-session', '/display']

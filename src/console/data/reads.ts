@@ -1,4 +1,5 @@
 import {
+  keepPreviousData,
   type Query,
   QueryClient,
   type UseQueryResult,
@@ -14,6 +15,12 @@ import type { Status } from '../../wire/status.ts'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
 import { ApiError } from './api.ts'
+
+/** What makes a read old: changes of a kind. Messages on their way are told of among the settings, and far more often. */
+export type Topic = ChangeKind | 'notifications'
+
+export const topicOf = ({ id, kind }: Change): Topic =>
+  kind === 'settings' && id?.startsWith('notifications/') ? 'notifications' : kind
 
 /** How often one thing on the screen is read again, at most; ms. */
 const AGAIN_MS = 1000
@@ -34,22 +41,36 @@ export const createQueries = (): QueryClient =>
   })
 
 /**
- * A read of the API that is kept fresh by the changes of `kinds`; not made while `path` is undefined. What no change tells
+ * A read of the API that is kept fresh by the changes of these topics; not made while `path` is undefined. What no change tells
  * of is read whenever it is shown, and again after `again` of it, ms.
  */
 export function useRead<T>(
   path: string | undefined,
-  kinds: readonly ChangeKind[],
+  topics: readonly Topic[],
   again: (data: T) => number | false = () => false,
 ): UseQueryResult<T, Error> {
   const { api } = useApp()
   return useQuery<T, Error>({
     enabled: path !== undefined,
-    meta: { kinds },
+    meta: { topics },
     queryFn: ({ signal }) => api.get<T>(path as string, signal),
     queryKey: [path],
     refetchInterval: ({ state }) => (state.data === undefined ? false : again(state.data)),
-    ...(kinds.length === 0 ? { staleTime: 0 } : {}),
+    ...(topics.length === 0 ? { staleTime: 0 } : {}),
+  })
+}
+
+/**
+ * What the API answers to a body (JSON) where that changes nothing, as a preview; not asked while that is undefined. The last
+ * answer stays until the next has come.
+ */
+export function useAnswer<T>(path: string, body: string | undefined): UseQueryResult<T, Error> {
+  const { api } = useApp()
+  return useQuery<T, Error>({
+    enabled: body !== undefined,
+    placeholderData: keepPreviousData,
+    queryFn: () => api.send<T>('POST', path, JSON.parse(body as string)),
+    queryKey: [path, body],
   })
 }
 
@@ -57,12 +78,12 @@ export function useRead<T>(
 const WHOLE_PAGE = 200
 
 /** A list that the server pages, whole: one request for every 200 rows. */
-export function useAll<T>(path: string, kinds: readonly ChangeKind[]): UseQueryResult<T[], Error> {
+export function useAll<T>(path: string, topics: readonly Topic[]): UseQueryResult<T[], Error> {
   const { api } = useApp()
   const page = (offset: number, signal: AbortSignal) =>
     api.get<{ data: T[]; meta: { total: number } }>(`${path}?limit=${WHOLE_PAGE}&offset=${offset}`, signal)
   return useQuery<T[], Error>({
-    meta: { kinds },
+    meta: { topics },
     queryFn: async ({ signal }) => {
       const { data: rows, meta } = await page(0, signal)
       while (rows.length < meta.total) {
@@ -157,15 +178,16 @@ function refresh(queries: QueryClient, concerns: (query: Query) => boolean): voi
   void queries.invalidateQueries({ predicate: (query) => concerns(query) && isGone(query), refetchType: 'none' })
 }
 
-/** Marks what a change concerns, once a second at most for each kind. */
+/** Marks what a change concerns, once a second at most for each topic. */
 export function refresher(queries: QueryClient, schedule = setTimeout): (change: Change) => void {
-  const waiting = new Set<ChangeKind>()
-  return ({ kind }) => {
-    if (waiting.has(kind)) return
-    waiting.add(kind)
+  const waiting = new Set<Topic>()
+  return (change) => {
+    const topic = topicOf(change)
+    if (waiting.has(topic)) return
+    waiting.add(topic)
     schedule(() => {
-      waiting.delete(kind)
-      refresh(queries, ({ meta }) => (meta?.kinds as ChangeKind[] | undefined)?.includes(kind) === true)
+      waiting.delete(topic)
+      refresh(queries, ({ meta }) => (meta?.topics as Topic[] | undefined)?.includes(topic) === true)
     }, AGAIN_MS)
   }
 }

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { useApp } from '../app/context.ts'
 import { KeysButton } from '../app/keys.tsx'
+import { may } from '../app/may.rules.ts'
 import { keep } from '../data/kept.ts'
 import { useWrite } from '../data/reads.ts'
 import { deviceZone, ZONES_OF, type ZoneOf } from '../time/zonechoice.ts'
@@ -9,6 +10,7 @@ import { Button, Failure, Section, Title } from '../ui/parts.tsx'
 import { CurrentPassword, NewPassword } from '../ui/password.tsx'
 import ui from '../ui/ui.module.css'
 import { LANGUAGES, type Language, useLanguage, useWords } from '../words/words.ts'
+import { AlertMail } from './mail.tsx'
 import { Sessions } from './sessions.tsx'
 
 export function MePage(_: { id: string }) {
@@ -40,6 +42,7 @@ export function MePage(_: { id: string }) {
       <ZoneChoice />
       <Theme />
       {me.provider === 'local' ? <Password /> : <ProviderPassword />}
+      {may(me, 'health:read') && <AlertMail />}
       <Sessions />
     </>
   )

@@ -1,9 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { useRead, useWrite } from '../data/reads.ts'
-import { Dialog } from '../ui/dialog.tsx'
+import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Choice, Field, Form, Tick } from '../ui/form.tsx'
+import { Button } from '../ui/parts.tsx'
+import { Copyable } from '../ui/secret.tsx'
 import { useToast } from '../ui/toast.tsx'
+import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import {
   type Family,
@@ -24,11 +27,13 @@ interface EditProps {
   model?: Thing
   /** Absent: a new one. */
   thing?: Thing
+  /** Of a new one. */
+  title?: string
   /** Where it is used. */
   used?: ComponentChildren
 }
 
-export function Edit({ close, family, model, thing, used }: EditProps) {
+export function Edit({ close, family, model, thing, title, used }: EditProps) {
   const words = useWords()
   const say = useToast()
   const write = useWrite(() => {
@@ -54,7 +59,7 @@ export function Edit({ close, family, model, thing, used }: EditProps) {
     />
   )
   return (
-    <Dialog title={thing ? String(thing[named]) : words.settings.new} close={close}>
+    <Dialog title={thing ? String(thing[named]) : (title ?? words.settings.new)} close={close}>
       {used}
       <Form error={write.error} pending={write.isPending} send={send}>
         {grouped(shown).map((group) =>
@@ -91,15 +96,24 @@ function Spec({ fixed, hold, spec, values }: SpecProps) {
   const { empty, initially = false, kind, max, min, name, step } = spec
   const label = labelOf(spec, words.settings.fields)
   const value = valueAt(values, name)
-  const common = { label, name, required: isNeeded(spec, value), ...(empty ? { empty } : {}) }
+  const hint = words.settings.hints[spec.word ?? name]
+  const common = {
+    label,
+    name,
+    required: isNeeded(spec, value),
+    ...(empty ? { empty } : {}),
+    ...(hint ? { hint } : {}),
+  }
   const text = value === undefined || value === null ? '' : String(value)
   switch (kind) {
     case 'tick':
-      return <Tick name={name} label={label} defaultChecked={value === undefined ? initially : value === true} />
+      return (
+        <Tick name={name} label={label} hint={hint} defaultChecked={value === undefined ? initially : value === true} />
+      )
     case 'choice':
       return <Chosen common={common} fixed={fixed} hold={hold} spec={spec} value={value} />
     case 'secret':
-      return <Secret label={label} name={name} stored={spec.has !== undefined && values[spec.has] === true} />
+      return <Secret label={label} spec={spec} stored={spec.has !== undefined && values[spec.has] === true} />
     case 'map':
       return <MapEntries label={label} name={name} entries={value} />
     case 'list':
@@ -135,24 +149,42 @@ function Chosen({ common, fixed, hold, spec: { empty, from, of = [] }, value }: 
   )
 }
 
+interface SecretProps {
+  label: string
+  spec: FieldSpec
+  stored: boolean
+}
+
 /** A secret is never shown: it is kept, replaced, or taken away when somebody says so. */
-function Secret({ label, name, stored }: { label: string; name: string; stored: boolean }) {
+function Secret({ label, spec: { made, name, required, word = name }, stored }: SecretProps) {
   const words = useWords()
   const [removed, setRemoved] = useState(false)
+  const [fresh, setFresh] = useState<string>()
+  const make = (): void => setFresh(made?.((bytes) => crypto.getRandomValues(bytes)))
   return (
     <>
       {removed ? (
         <input type="hidden" name={name} value="" data-empty="text" />
       ) : (
         <Field
+          // Another value is another field.
+          key={fresh}
           label={label}
           name={name}
           type="password"
           autocomplete="off"
-          hint={stored ? words.settings.secret : words.settings.noSecret}
+          required={required === true && !stored}
+          defaultValue={fresh}
+          hint={stored ? words.settings.secret : (words.settings.hints[word] ?? words.settings.noSecret)}
         />
       )}
-      {stored && (
+      {made && !removed && (
+        <div class={ui.row}>
+          <Button onClick={make}>{words.settings.makeKey}</Button>
+        </div>
+      )}
+      {fresh && <Copyable label={words.settings.freshKey} text={fresh} />}
+      {stored && required !== true && (
         <Tick
           name=""
           label={words.settings.removeSecret(label)}
@@ -161,5 +193,31 @@ function Secret({ label, name, stored }: { label: string; name: string; stored: 
         />
       )}
     </>
+  )
+}
+
+interface DeleteProps {
+  called: string
+  /** What stands in the way, or goes with it. */
+  children?: ComponentChildren
+  close(): void
+  path: string
+}
+
+/** Deletes one of a family, once somebody has said so. */
+export function Delete({ called, children, close, path }: DeleteProps) {
+  const words = useWords()
+  const write = useWrite(close)
+  return (
+    <Confirm
+      title={words.settings.deleteTitle(called)}
+      deed={words.common.delete}
+      close={close}
+      confirm={() => write.mutate({ method: 'DELETE', path })}
+      error={write.error}
+      pending={write.isPending}
+    >
+      {children}
+    </Confirm>
   )
 }

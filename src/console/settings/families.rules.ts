@@ -15,6 +15,8 @@ export interface FieldSpec {
   min?: number
   /** A value inside has dots in its name. */
   name: string
+  /** Of a secret that can be made here, of bytes that `random` fills. */
+  made?: (random: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array) => string
   /** Ticked on a new one: what the API does when nothing is said. */
   initially?: true
   /** Values of a choice; words stand in `settings.values`. */
@@ -26,6 +28,8 @@ export interface FieldSpec {
   step?: 'any'
   /** Shown only where the thing is of this kind. */
   when?: readonly [name: string, value: string]
+  /** What its words go by, where the name alone does not say what it is. */
+  word?: string
 }
 
 export type Values = Record<string, unknown>
@@ -270,8 +274,8 @@ export const isNeeded = ({ empty, kind, name, required }: FieldSpec, stored: unk
     stored !== null)
 
 /** The word of a field: of its whole name, else of the last part. */
-export const labelOf = ({ name }: FieldSpec, words: Readonly<Record<string, string>>): string =>
-  words[name] ?? words[name.split('.').at(-1) ?? ''] ?? name
+export const labelOf = ({ name, word = name }: FieldSpec, words: Readonly<Record<string, string>>): string =>
+  words[word] ?? words[name.split('.').at(-1) ?? ''] ?? name
 
 /** Neighbours of one group together; each field that has none stands alone. */
 export const grouped = (fields: readonly FieldSpec[]): FieldSpec[][] =>

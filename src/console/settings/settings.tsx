@@ -1,22 +1,21 @@
 import type { ComponentType } from 'preact'
 import { useState } from 'preact/hooks'
-import { Link } from 'wouter-preact'
 import { ActionButton } from '../app/actionbutton.tsx'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
-import { useRead, useWrite } from '../data/reads.ts'
-import { Confirm } from '../ui/dialog.tsx'
+import { useRead } from '../data/reads.ts'
 import { Badge, Button, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { Calibrate } from './calibrate.tsx'
-import { Edit } from './edit.tsx'
+import { Delete, Edit } from './edit.tsx'
 import { FAMILIES, type Family, type FamilyName, type Thing } from './families.rules.ts'
 import { Foresight } from './foresight.tsx'
 import { General } from './general.tsx'
 import { Assignments } from './maps.tsx'
 import { Shown } from './shown.tsx'
 import { SwitcherActions } from './switchers.tsx'
+import { SettingsTabs } from './tabs.tsx'
 import { Used } from './used.tsx'
 
 /** What more can be done with one of a family, and what stands below their list. */
@@ -26,40 +25,15 @@ const MORE: Partial<Record<FamilyName, ComponentType<{ thing: Thing }>>> = {
 }
 const BELOW: Partial<Record<FamilyName, ComponentType<{ things: readonly Thing[] }>>> = { maps: Assignments }
 
-/** The tab that is no family. */
-const FORESIGHT = 'foresight'
-
 /** `id`: the family, in the address. */
 export function SettingsPage({ id }: { id: string }) {
   const words = useWords()
-  const { me } = useApp()
   const name = Object.hasOwn(FAMILIES, id) ? (id as FamilyName) : undefined
-  if (id !== '' && id !== FORESIGHT && name === undefined) return <Title>{words.failures.gone}</Title>
-  const readable = (Object.keys(FAMILIES) as FamilyName[]).filter((family) => may(me, FAMILIES[family].read))
-  const tabs = [
-    ['', words.settings.general],
-    ...readable.map((family) => [family, words.settings.families[family]] as const),
-    ...(may(me, 'settings:read') ? [[FORESIGHT, words.settings.foresight.title] as const] : []),
-  ] as const
+  if (id !== '' && id !== 'foresight' && name === undefined) return <Title>{words.failures.gone}</Title>
   return (
     <>
-      <Title>{words.settings.title}</Title>
-      <nav aria-label={words.settings.title}>
-        <ul class={ui.tabs}>
-          {tabs.map(([family, word]) => (
-            <li key={family}>
-              <Link
-                class={ui.tab}
-                href={family === '' ? '/settings' : `/settings/${family}`}
-                {...(family === id ? { 'aria-current': 'page' as const } : {})}
-              >
-                {word}
-              </Link>
-            </li>
-          ))}
-        </ul>
-      </nav>
-      {id === FORESIGHT && <Foresight />}
+      <SettingsTabs at={id} />
+      {id === 'foresight' && <Foresight />}
       {id === '' && <General />}
       {name && <Things key={name} family={FAMILIES[name]} name={name} />}
     </>
@@ -133,20 +107,5 @@ function Things({ family, name }: { family: Family; name: FamilyName }) {
       </Section>
       {Below && list.data && <Below things={list.data.data} />}
     </>
-  )
-}
-
-function Delete({ called, close, path }: { called: string; close(): void; path: string }) {
-  const words = useWords()
-  const write = useWrite(close)
-  return (
-    <Confirm
-      title={words.settings.deleteTitle(called)}
-      deed={words.common.delete}
-      close={close}
-      confirm={() => write.mutate({ method: 'DELETE', path })}
-      error={write.error}
-      pending={write.isPending}
-    />
   )
 }

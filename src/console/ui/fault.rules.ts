@@ -20,24 +20,36 @@ export function faultText(e: Error, words: Words): string {
   if (e.status === 404) return failures.gone
   // A reason beside the permission tells that something else is in the way.
   if (e.status === 403 && e.permission && !e.reason) return failures.deniedBecause(e.permission)
-  return refusals.reasons[e.reason ?? ''] ?? refusals.said[e.message] ?? toldOf(e, words)
+  return refusals.reasons[e.reason ?? ''] ?? toldOf(e, words)
 }
 
 /** As the server tells it, with what it says of the first value where that says more. */
 function toldOf({ issues: [issue], message }: ApiError, words: Words): string {
-  if (!issue) return message
+  const told = saidText(message, words)
+  if (!issue) return told
   const why = issueText(issue, words)
   if (message.startsWith(UNFIT)) return words.refusals.at(issue.path.join('.'), why)
-  return message.includes(':') || message === why ? message : `${message}: ${why}`
+  return message.includes(':') || told === why ? told : `${told}: ${why}`
 }
 
 /** Sentences of the library; any other was written for this very value, and says more than its code. */
 const BY_CODE = /^(Invalid|Too (big|small)|Unrecognized)\b/
 
+/** A sentence of the controller in the language of the page; one that nobody has put into it, as it is. */
+export function saidText(sentence: string, { refusals: { said, shaped } }: Words): string {
+  for (const [shape, made] of shaped) {
+    const [whole, ...parts] = shape.exec(sentence) ?? []
+    if (whole !== undefined) return made(...parts)
+  }
+  return said[sentence] ?? sentence
+}
+
 /** What is wrong with a value, for a person. */
-export function issueText(issue: Issue, { locale, refusals: { issue: words, said } }: Words): string {
+export function issueText(issue: Issue, texts: Words): string {
+  const { locale } = texts
+  const words = texts.refusals.issue
   const { code, divisor = 1, format = '', keys = [], message } = issue
-  if (!BY_CODE.test(message)) return said[message] ?? message
+  if (!BY_CODE.test(message)) return saidText(message, texts)
   const told = (value: number): string => value.toLocaleString(locale)
   switch (code) {
     case 'invalid_type':

@@ -38,3 +38,7 @@ export function bodyOf(fields: readonly Entered[]): Record<string, unknown> {
   }
   return body
 }
+
+/** The fields that what is said of a value may stand at: its own, or the one that holds a whole list. */
+export const namesOf = (path: readonly (number | string)[]): string[] =>
+  typeof path.at(-1) === 'number' ? [path.slice(0, -1).join('.'), path.join('.')] : [path.join('.')]

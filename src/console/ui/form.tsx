@@ -4,7 +4,7 @@ import type { Permission } from '../../wire/permissions.ts'
 import { ApiError } from '../data/api.ts'
 import { useWords } from '../words/words.ts'
 import { issueText } from './fault.rules.ts'
-import { bodyOf, type Entered } from './form.rules.ts'
+import { bodyOf, type Entered, namesOf } from './form.rules.ts'
 import { Button, classes, Failure } from './parts.tsx'
 import { useRefusal } from './refusal.ts'
 import css from './ui.module.css'
@@ -36,7 +36,9 @@ export function Form({ aside, children, error, input, kind = 'primary', needs, p
   const refused = useRefusal()(needs)
   const ref = useRef<HTMLFormElement>(null)
   const issues = error instanceof ApiError ? error.issues : []
-  const faults = new Map(issues.map((issue) => [issue.path.join('.'), issueText(issue, words)]))
+  const faults = new Map(
+    issues.flatMap((issue) => namesOf(issue.path).map((name) => [name, issueText(issue, words)] as const)),
+  )
   useEffect(() => ref.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus(), [error])
   const submitted = (e: SubmitEvent): void => {
     e.preventDefault()
@@ -195,6 +197,6 @@ export const Tick = ({ hint, label, ...input }: TickProps) => (
       <input {...input} type="checkbox" />
       {label}
     </label>
-    {hint && <p class={classes(css.quiet, css.small)}>{hint}</p>}
+    {hint && <p class={classes(css.quiet, css.small, css.told)}>{hint}</p>}
   </div>
 )

@@ -160,7 +160,7 @@ export function Picker<T>({
 }
 
 /** The value once it has stood still for `ms`. */
-function useSettled(value: string, ms: number): string {
+export function useSettled(value: string, ms: number): string {
   const [settled, setSettled] = useState(value)
   useEffect(() => {
     const timer = setTimeout(() => setSettled(value), ms)

@@ -9,6 +9,7 @@ import * as displays from './de/displays.ts'
 import * as frame from './de/frame.ts'
 import * as library from './de/library.ts'
 import * as me from './de/me.ts'
+import * as notifications from './de/notifications.ts'
 import * as onboard from './de/onboard.ts'
 import { refusals } from './de/refusals.ts'
 import * as rooms from './de/rooms.ts'
@@ -32,6 +33,7 @@ export const de: Words = {
   ...frame,
   ...library,
   ...me,
+  ...notifications,
   ...onboard,
   ...rooms,
   ...schedule,

@@ -9,6 +9,7 @@ import * as displays from './en/displays.ts'
 import * as frame from './en/frame.ts'
 import * as library from './en/library.ts'
 import * as me from './en/me.ts'
+import * as notifications from './en/notifications.ts'
 import * as onboard from './en/onboard.ts'
 import { refusals } from './en/refusals.ts'
 import * as rooms from './en/rooms.ts'
@@ -31,6 +32,7 @@ export const en = {
   ...frame,
   ...library,
   ...me,
+  ...notifications,
   ...onboard,
   ...rooms,
   ...schedule,

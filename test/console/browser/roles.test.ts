@@ -23,7 +23,16 @@ const PAGES: Record<string, string | undefined> = {
   '/settings': 'settings:read',
   '/wall': 'node:read',
 }
-const FAMILIES = ['profiles', 'watchdog', 'destinations', 'uploads', 'retention', 'maps']
+const FAMILIES = [
+  'profiles',
+  'watchdog',
+  'destinations',
+  'uploads',
+  'retention',
+  'maps',
+  'notifications',
+  'notifications/deliveries',
+]
 /** Ends the visit, opens what no page can close, is for the enter key alone, or only turns the page. */
 const LEFT_ALONE = /^(Earlier|Later|Print|Search|Sign out|Today)$/
 

@@ -1,6 +1,14 @@
 import type { Words } from '../en.ts'
+import { shaped } from './shaped.ts'
+
+const NOT_CONNECTED = 'Der Rekorder ist nicht verbunden und lässt sich nicht fragen. Dort selbst: sudo roomtone doctor'
 
 const reasons: Words['refusals']['reasons'] = {
+  node_alerting: NOT_CONNECTED,
+  node_degraded: NOT_CONNECTED,
+  node_offline: NOT_CONNECTED,
+  node_online: NOT_CONNECTED,
+  node_provisioning: NOT_CONNECTED,
   access_policy_lockout:
     'Mit diesen Regeln dürfte niemand, der Zugänge verwaltet, noch etwas. Nehmen Sie jemanden davon aus.',
   active_job_exists: 'Davon wird schon neu aufgenommen. Lassen Sie es weg, oder warten Sie, bis das beendet ist.',
@@ -62,6 +70,13 @@ const reasons: Words['refusals']['reasons'] = {
     'Der Rekorder macht schon so viele Aufnahmen, wie er darf. Beenden Sie eine, oder erlauben Sie ihm mehr.',
   node_recording: 'Der Rekorder nimmt auf, oder eine Aufnahme wartet. Beenden Sie diese zuerst.',
   node_retired: 'Der Rekorder ist außer Dienst. Stellen Sie ihn zuerst wieder in Dienst.',
+  notification_channel_in_use:
+    'Regeln benutzen diesen Kanal. Geben Sie ihnen zuerst einen anderen, oder löschen Sie sie.',
+  notification_channel_secret_required:
+    'Ein anderer Server, oder ein anderer Weg dorthin: Geben Sie Passwort oder Token noch einmal ein.',
+  notification_not_retryable:
+    'Noch einmal senden kann man nur, was fehlgeschlagen ist, und nur über einen Kanal, den es gibt und der an ist.',
+  notification_secret_unreadable: 'Das Geheimnis dieses Kanals ist nicht mehr lesbar. Geben Sie es noch einmal ein.',
   occurrence_not_movable:
     'Dieser Termin lässt sich nicht verschieben: er ist vorbei, der Plan ist aus oder hat sich geändert.',
   password_changed_meanwhile: 'Das Passwort wurde inzwischen geändert. Melden Sie sich erneut an.',
@@ -121,10 +136,44 @@ const said: Words['refusals']['said'] = {
   'Internal server error': 'In der Zentrale ist ein Fehler passiert. Ihr Log sagt mehr; versuchen Sie es noch einmal.',
   'Restore failed': 'Die Wiederherstellung ist fehlgeschlagen: der Umschalter antwortete nicht wie erwartet.',
   'Snapshot failed': 'Die Sicherung ist fehlgeschlagen: der Umschalter antwortete nicht wie erwartet.',
+  'An access policy refuses you a part of this site, and notifications tell of all of it: ask somebody without such a policy':
+    'Eine Zugangsregel verwehrt Ihnen einen Teil dieses Standorts, und Benachrichtigungen erzählen von allem: Bitten Sie jemanden ohne solche Regel.',
+  'Invalid notification channel': 'Dieser Kanal geht so nicht',
+  'Invalid notification rule': 'Diese Regel geht so nicht',
   'The current password is missing': 'Das aktuelle Passwort fehlt.',
   'The current password is wrong': 'Das aktuelle Passwort ist falsch.',
   'This link works only on the machine of the controller': 'Dieser Link gilt nur auf dem Rechner der Zentrale selbst.',
+  'The secret of this channel cannot be decrypted and has to be entered again':
+    'Das Geheimnis dieses Kanals ist nicht mehr lesbar. Geben Sie es noch einmal ein.',
+  'an address holds no credentials: enter them as the secret':
+    'In die Adresse gehören keine Zugangsdaten: Geben Sie sie als Geheimnis ein.',
   'an endpoint holds no credentials': 'In die Adresse gehören keine Zugangsdaten.',
+  'this channel has no recipients of its own': 'Dieser Kanal hat keine eigenen Empfänger.',
+  'there is no such notification channel': 'Diesen Kanal gibt es nicht mehr.',
+  'name the channel that is told when nobody acknowledges': 'Wählen Sie auch, wer dann benachrichtigt wird.',
+  'say after how many seconds the other channel is told': 'Sagen Sie auch, nach welcher Zeit.',
+  'name another channel': 'Wählen Sie einen anderen Kanal.',
+  'quiet hours begin and end at different times': 'Anfang und Ende dürfen nicht gleich sein.',
+  'expected a time such as 22:00': 'Eine Uhrzeit wie 22:00 ist nötig.',
+  'expected a type such as watchdog.silence, or a pattern such as watchdog.*':
+    'Ein Typ wie watchdog.silence ist nötig, oder ein Muster wie watchdog.*',
+  'expected an e-mail address': 'Das ist keine E-Mail-Adresse.',
+  'expected 1 to 64 letters, digits, - or _': 'Nötig sind 1 bis 64 Buchstaben, Ziffern, - oder _',
+  'a webhook needs a signing key: without one a receiver could not tell our messages from others':
+    'Ein Webhook braucht einen Signaturschlüssel: Sonst könnte der Empfänger unsere Nachrichten nicht von fremden unterscheiden.',
+  'the address has to begin with https:// or http://': 'Die Adresse muss mit https:// oder http:// beginnen.',
+  'the topic has to be 1 to 64 letters, digits, hyphens or underscores':
+    'Das Thema muss aus 1 bis 64 Buchstaben, Ziffern, - oder _ bestehen.',
+  'the channel has no recipients: enter at least one address':
+    'Der Kanal hat keine Empfänger: Nennen Sie mindestens einen.',
+  'the password would go over the network readable: choose STARTTLS or TLS, or leave out the user name':
+    'Das Passwort ginge lesbar durch das Netz: Wählen Sie STARTTLS oder TLS, oder lassen Sie den Benutzer weg.',
+  'the access token has characters that no token has: enter it again':
+    'Der Zugriffstoken enthält Zeichen, die kein Token hat: Geben Sie ihn noch einmal ein.',
+  'internal error: see the log of the controller': 'In der Zentrale ist ein Fehler passiert: Ihr Log sagt mehr.',
+  'not sent within a day: its channel was disabled or deleted':
+    'Einen Tag lang nicht gesendet: Der Kanal war aus oder gelöscht.',
+  'its channel was deleted': 'Der Kanal wurde gelöscht.',
   'at least one entry must be included': 'Mindestens eine Quelle muss aufgenommen werden.',
   'channels must be unique': 'Ein Kanal ist doppelt genannt.',
   'choose at least one channel': 'Wählen Sie mindestens einen Kanal.',
@@ -164,6 +213,7 @@ const said: Words['refusals']['said'] = {
 export const refusals: Words['refusals'] = {
   reasons,
   said,
+  shaped,
   at: (field, fault) => (field === '' ? fault : `${field}: ${fault}`),
   issue: {
     required: 'Pflichtfeld.',

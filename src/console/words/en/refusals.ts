@@ -17,6 +17,11 @@ export const refusals = {
     no_next_occurrence: 'No occurrence is left to skip.',
     move_not_undoable:
       'This move cannot be undone any more: the occurrence has begun, its date is over, or something has changed.',
+    notification_channel_in_use: 'Rules use this channel: give them another one, or delete them, first.',
+    notification_channel_secret_required:
+      'Another server, or another way to it: enter the password or token again, so that it goes where you mean it to.',
+    notification_not_retryable: 'Only a message that failed is sent again, and only by a channel that is there and on.',
+    notification_secret_unreadable: 'The secret of this channel cannot be read any more: enter it again.',
     node_capture_capacity_reached:
       'The recorder is already making as many recordings as it may: stop one first, or allow it more.',
     occurrence_not_movable: 'This occurrence cannot be moved: it is over, the schedule is off, or it has changed.',
@@ -49,6 +54,8 @@ export const refusals = {
   } as Record<string, string>,
   /** What the server tells without a reason, by its own words. */
   said: {} as Record<string, string>,
+  /** The same of sentences with names and numbers in them, by their shape. */
+  shaped: [] as (readonly [shape: RegExp, told: (...parts: string[]) => string])[],
   /** A fault of a field, where the field is not to be seen. */
   at: (field: string, fault: string) => (field === '' ? fault : `${field}: ${fault}`),
   /** What schemas find, by what they expect. */
