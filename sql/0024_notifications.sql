@@ -7,7 +7,7 @@ CREATE TABLE notification_channels (
   options         TEXT CHECK (options IS NULL OR json_valid(options)),
   secret          TEXT,
   for_people      INTEGER NOT NULL DEFAULT 0 CHECK (for_people IN (0, 1)),
-  last_error      TEXT,                       -- of the newest attempt; none once one succeeds
+  last_error      TEXT,                       -- of the newest attempt; none once one succeeds for every recipient
   last_sent_at    TEXT,
   failed_event_id TEXT,                       -- the health event that stands while messages cannot be delivered
   created_at      TEXT NOT NULL,
@@ -55,7 +55,7 @@ CREATE TABLE notifications (
   due_at           TEXT NOT NULL,             -- when it was first due: it is tried for a day
   batch            TEXT,                      -- messages that go as one digest share it
   severity         TEXT CHECK (severity IN ('info', 'warning', 'critical')),
-  topic            TEXT,                      -- type, node and recording: what a rule tells at most once per throttle
+  topic            TEXT,                      -- type, node, schedule and recording: what a rule tells at most once per throttle
   conversation     TEXT,                      -- id of the message that opened it
   content          TEXT NOT NULL CHECK (json_valid(content)), -- what it is made of, as it was when it was queued
   acknowledge_hash TEXT,
@@ -63,9 +63,11 @@ CREATE TABLE notifications (
   created_at       TEXT NOT NULL,
   sent_at          TEXT
 ) STRICT;
-CREATE INDEX notifications_queue ON notifications (channel_id, held, seq) WHERE status IN ('queued', 'sending');
-CREATE INDEX notifications_held ON notifications (channel_id, held, next_attempt_at) WHERE status IN ('queued', 'sending');
-CREATE INDEX notifications_due ON notifications (next_attempt_at) WHERE status IN ('queued', 'sending');
+CREATE INDEX notifications_queue ON notifications (channel_id, held, seq) WHERE status = 'queued';
+CREATE INDEX notifications_held ON notifications (channel_id, next_attempt_at) WHERE status = 'queued' AND held > 0;
+CREATE INDEX notifications_due ON notifications (next_attempt_at) WHERE status = 'queued';
+CREATE INDEX notifications_sending ON notifications (channel_id) WHERE status = 'sending';
+CREATE INDEX notifications_ended ON notifications (created_at) WHERE status IN ('sent', 'failed');
 CREATE INDEX notifications_event ON notifications (health_event_id, rule_id, user_id) WHERE health_event_id IS NOT NULL;
 CREATE INDEX notifications_topic ON notifications (topic, rule_id, user_id, seq) WHERE topic IS NOT NULL;
 CREATE INDEX notifications_user ON notifications (user_id) WHERE user_id IS NOT NULL;
@@ -86,3 +88,4 @@ CREATE TABLE notification_fanouts (
   after_user      TEXT NOT NULL DEFAULT '',
   created_at      TEXT NOT NULL
 ) STRICT;
+CREATE INDEX notification_fanouts_event ON notification_fanouts (health_event_id);

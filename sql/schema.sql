@@ -432,7 +432,7 @@ CREATE TABLE notification_channels (
   options         TEXT CHECK (options IS NULL OR json_valid(options)),
   secret          TEXT,
   for_people      INTEGER NOT NULL DEFAULT 0 CHECK (for_people IN (0, 1)),
-  last_error      TEXT,                       -- of the newest attempt; none once one succeeds
+  last_error      TEXT,                       -- of the newest attempt; none once one succeeds for every recipient
   last_sent_at    TEXT,
   failed_event_id TEXT,                       -- the health event that stands while messages cannot be delivered
   created_at      TEXT NOT NULL,
@@ -483,7 +483,7 @@ CREATE TABLE notifications (
   due_at           TEXT NOT NULL,             -- when it was first due: it is tried for a day
   batch            TEXT,                      -- messages that go as one digest share it
   severity         TEXT CHECK (severity IN ('info', 'warning', 'critical')),
-  topic            TEXT,                      -- type, node and recording: what a rule tells at most once per throttle
+  topic            TEXT,                      -- type, node, schedule and recording: what a rule tells at most once per throttle
   conversation     TEXT,                      -- id of the message that opened it
   content          TEXT NOT NULL CHECK (json_valid(content)), -- what it is made of, as it was when it was queued
   acknowledge_hash TEXT,
@@ -1143,6 +1143,8 @@ CREATE INDEX nodes_site ON nodes (site);
 
 CREATE UNIQUE INDEX notification_channel_for_people ON notification_channels (for_people) WHERE for_people = 1;
 
+CREATE INDEX notification_fanouts_event ON notification_fanouts (health_event_id);
+
 CREATE INDEX notification_people_enabled ON notification_people (user_id) WHERE enabled = 1;
 
 CREATE INDEX notification_rules_channel ON notification_rules (channel_id);
@@ -1155,15 +1157,19 @@ CREATE INDEX notifications_batch ON notifications (batch) WHERE batch IS NOT NUL
 
 CREATE INDEX notifications_channel ON notifications (channel_id, seq);
 
-CREATE INDEX notifications_due ON notifications (next_attempt_at) WHERE status IN ('queued', 'sending');
+CREATE INDEX notifications_due ON notifications (next_attempt_at) WHERE status = 'queued';
+
+CREATE INDEX notifications_ended ON notifications (created_at) WHERE status IN ('sent', 'failed');
 
 CREATE INDEX notifications_event ON notifications (health_event_id, rule_id, user_id) WHERE health_event_id IS NOT NULL;
 
-CREATE INDEX notifications_held ON notifications (channel_id, held, next_attempt_at) WHERE status IN ('queued', 'sending');
+CREATE INDEX notifications_held ON notifications (channel_id, next_attempt_at) WHERE status = 'queued' AND held > 0;
 
-CREATE INDEX notifications_queue ON notifications (channel_id, held, seq) WHERE status IN ('queued', 'sending');
+CREATE INDEX notifications_queue ON notifications (channel_id, held, seq) WHERE status = 'queued';
 
 CREATE INDEX notifications_rule ON notifications (rule_id, seq);
+
+CREATE INDEX notifications_sending ON notifications (channel_id) WHERE status = 'sending';
 
 CREATE INDEX notifications_sent ON notifications (channel_id, sent_at) WHERE status = 'sent';
 

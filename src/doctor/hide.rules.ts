@@ -26,6 +26,8 @@ const PATTERNS: [pattern: RegExp, by: string][] = [
   [/\b(?:svc_(?!node_lifecycle)|whsec_|tk_|gh[pousr]_|github_pat_)[A-Za-z0-9_-]{8,}/g, GONE],
   [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g, GONE],
   [/\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g, GONE],
+  // Links that acknowledge an alert.
+  [/\/a\/[\w-]{40,}/g, `/a/${GONE}`],
   // Random text: capitals, small letters and digits together. Checksums, ids and paths have no capitals.
   [/(?<![\w/+:-])(?=[\w-]*[a-z])(?=[\w-]*[A-Z])(?=[\w-]*\d)[\w-]{40,}(?![\w/])/g, GONE],
 ]

@@ -11,6 +11,9 @@ import type { AnyRoute, Done, Target } from './route.ts'
 /** Rights that were read longer ago are read again before a decision, ms. */
 const FRESH_MS = 50
 
+/** The path of a request, as the audit and the log show it. */
+export const shownPath = ({ path, r }: Pick<Call, 'path' | 'r'>): string => (r.secretPath ? r.path : path.slice(0, 400))
+
 export type RequestAudit = ReturnType<typeof requestAudit>
 
 /** Writes the audit rows of one request: the decision, then at most one outcome. Call all of it inside transactions. */
@@ -41,7 +44,7 @@ export function requestAudit(pipeline: Pipeline, call: Call) {
       permission: r.permission,
       target: target(),
       ...rest,
-      details: { method: call.request.method, path: call.path.slice(0, 400), ...details },
+      details: { method: call.request.method, path: shownPath(call), ...details },
     }
   }
 

@@ -134,6 +134,8 @@ interface Head<S extends string, B, Q> {
   bodyLimit?: number
   /** What answers a body that is no good, in place of a 400 that says why. */
   badBody?: () => Fail
+  /** What stands in its address is a secret: the audit and the log name the record's own path instead. */
+  secretPath?: true
   /** What a person in a browser is shown in place of the JSON of a refusal. */
   refusalPage?: (refusal: Fail) => Response | undefined
   /** Requests of one caller per minute, counted before the body is read; 429 beyond it. */

@@ -13,7 +13,7 @@ import { ANSWER, withDefaults } from './headers.ts'
 import { headerOf, incoming, whenUndelivered } from './incoming.ts'
 import { isStreamed } from './page.ts'
 import type { Call, Pipeline } from './pipeline.ts'
-import { type RequestAudit, requestAudit } from './requestaudit.ts'
+import { type RequestAudit, requestAudit, shownPath } from './requestaudit.ts'
 import type { AnyRoute, Auth, Commit, Done, Input, Streamed } from './route.ts'
 
 /** Mounts the records, and `pages` behind them. Static paths win over `:id` paths whatever their order in the list. */
@@ -366,7 +366,7 @@ function refuse(pipeline: Pipeline, c: Context, r: AnyRoute, e: unknown): Respon
   if (!(e instanceof Fail)) {
     pipeline.log.error('internal error: a request failed and was rolled back. Please report this', {
       action: r.action,
-      path: c.req.path,
+      path: shownPath({ path: c.req.path, r }),
       ...errorFields(e),
     })
     return json(500, { error: 'Internal server error' })

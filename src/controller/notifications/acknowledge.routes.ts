@@ -25,6 +25,7 @@ const RULE: Actor = { id: 'notification_rule', name: 'notification_rule', roles:
 const DONE = 'done'
 
 const GONE = 410
+const HANDLED = 'already_handled'
 const gone = (): Fail =>
   new Fail(GONE, 'acknowledge_link_gone', 'This link was used, or has expired', { outcome: 'denied' })
 
@@ -39,6 +40,7 @@ export const acknowledgeRoutes = (parts: Parts): AnyRoute[] => [
     otherwise: { 410: 'A page that says that the link is no longer good' },
     auth: 'none',
     permission: null,
+    secretPath: true,
     action: 'notifications.acknowledge_page.read',
     audit: 'none',
     target: () => ({ type: 'health_event_collection' }),
@@ -58,18 +60,24 @@ export const acknowledgeRoutes = (parts: Parts): AnyRoute[] => [
     otherwise: { 410: 'A page that says that the link is no longer good' },
     auth: 'none',
     permission: null,
+    secretPath: true,
     perMinute: 30,
     perMinuteOverall: 600,
     action: 'notifications.acknowledge',
     success: ['health.events.acknowledge.succeeded', 'notifications.acknowledge.failed'],
     target: () => ({ type: 'health_event_collection' }),
-    refusalPage: ({ status }) => (status === GONE ? page(GONE, parts.phrases.linkGone) : undefined),
+    refusalPage: ({ reason, status }) =>
+      status === GONE
+        ? page(GONE, reason === HANDLED ? parts.phrases.alreadyHandled : parts.phrases.linkGone)
+        : undefined,
     status: 302,
     run: ({ now, params: { token } }) => {
       const { health, links } = parts
       const link = links.find(token, Date.parse(now))
       const event = link && health.find(link.eventId)
-      if (!link || event?.status !== 'open') throw gone()
+      if (!link || !event) throw gone()
+      if (event.status !== 'open')
+        throw new Fail(GONE, HANDLED, 'Somebody is taking care of it, or it is over', { outcome: 'denied' })
       const actor = actorFor(parts, link.userId, event)
       links.spend(link.id)
       const { before, after } = health.move(event.id, 'acknowledge', { by: actor.id, now })

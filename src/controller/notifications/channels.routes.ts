@@ -9,12 +9,14 @@ import { masked } from './channels.rules.ts'
 import type { ChannelStore } from './channels.store.ts'
 import type { QueueStore } from './queue.store.ts'
 import type { Tester } from './sender.ts'
+import type { Settlement } from './settlement.ts'
 
 interface Parts {
   channels: ChannelStore
   ids: Ids
   attempts: Pick<AttemptStore, 'orphan'>
   queue: Pick<QueueStore, 'tested'>
+  settlement: Pick<Settlement, 'rested' | 'tested'>
   test: Tester
   visibility: ReturnType<typeof visibilities>
 }
@@ -44,7 +46,7 @@ export function requireUnrefused({ deny }: UserPrincipal): void {
     )
 }
 
-export const channelRoutes = ({ attempts, channels, ids, queue, test, visibility }: Parts): AnyRoute[] => [
+export const channelRoutes = ({ attempts, channels, ids, queue, settlement, test, visibility }: Parts): AnyRoute[] => [
   route({
     method: 'GET',
     path: PATH,
@@ -87,6 +89,7 @@ export const channelRoutes = ({ attempts, channels, ids, queue, test, visibility
     run: ({ params, body, now, principal }) => {
       requireUnrefused(principal)
       const { before, after } = channels.patch(params.id, body, now)
+      if (!after.enabled) settlement.rested(after.id, now)
       return { data: after, before: masked(before), after: masked(after), target: named(after) }
     },
   }),
@@ -97,7 +100,9 @@ export const channelRoutes = ({ attempts, channels, ids, queue, test, visibility
     action: 'settings.notification_channels.delete',
     target: one,
     status: 204,
-    run: ({ params }) => {
+    run: ({ params, now, principal }) => {
+      requireUnrefused(principal)
+      settlement.rested(params.id, now)
       const before = channels.remove(params.id)
       attempts.orphan(before.id)
       return { data: null, before: masked(before), target: named(before) }
@@ -110,10 +115,12 @@ export const channelRoutes = ({ attempts, channels, ids, queue, test, visibility
     perMinute: 10,
     action: 'settings.notification_channels.test',
     target: one,
-    run: async ({ params, request }, commit) => {
+    run: async ({ params, principal, request }, commit) => {
+      requireUnrefused(principal)
       const channel = channels.get(params.id)
       const { id, result } = await test(channel, request.gone())
       return commit((now) => {
+        settlement.tested(channel.id, result.ok ? undefined : result.error, now)
         queue.tested({ channelId: channel.id, error: result.error, id, ok: result.ok }, now)
         return { data: result, details: { ...result, notificationId: id }, target: named(channel) }
       })

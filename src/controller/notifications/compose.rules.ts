@@ -149,7 +149,8 @@ export function digestMessage(
 export function reportMessage(sender: Sender, part: Part, report: Report): Message {
   const { phrases } = sender
   const { figures } = report
-  const isWell = figures.due === figures.made && figures.failedTakes === 0
+  const isWhole = figures.due === figures.made && figures.failedTakes === 0
+  const isWell = isWhole && figures.openUploads === 0 && report.fullDisks.length === 0
   const url = address(sender, '/')
   return {
     ...head(sender, part),
@@ -158,8 +159,12 @@ export function reportMessage(sender: Sender, part: Part, report: Report): Messa
     body: { data: defined({ report, url }), timestamp: part.createdAt, type: 'report.daily' },
     facts: reportFacts(phrases, report),
     kind: 'report',
-    paragraphs: [isWell ? phrases.reportAllWell : phrases.reportLost, ...report.lost.map((line) => `- ${line}`)],
-    severity: isWell ? 'info' : 'warning',
+    paragraphs: [
+      ...(isWell ? [phrases.reportAllWell] : []),
+      ...(isWhole ? [] : [phrases.reportLost]),
+      ...report.lost.map(({ at, name, room }) => [name, room, when(sender, at)].filter(Boolean).join(', ')),
+    ],
+    severity: isWhole ? 'info' : 'warning',
     title: figures.due === 0 && figures.failedTakes === 0 ? phrases.quiet : phrases.reported(figures),
   }
 }
@@ -168,6 +173,7 @@ function reportFacts(phrases: Phrases, { disk, figures, fullDisks }: Report): [s
   const { facts } = phrases
   const counted: [string, number][] = [
     [facts.failed, figures.due - figures.made + figures.failedTakes],
+    [facts.running, figures.running],
     [facts.loudness, figures.loudness],
     [facts.uploads, figures.openUploads],
     [facts.updates, figures.updates],

@@ -6,7 +6,7 @@ import { errorFields, type Log } from '../../kernel/log.ts'
 import { DAY_MS } from '../../kernel/zones.ts'
 import type { Runner } from '../scheduler/ticker.ts'
 import type { Db } from '../store/db.ts'
-import type { AttemptStore, Waiting } from './attempts.store.ts'
+import type { AttemptStore, Head, Waiting } from './attempts.store.ts'
 import type { Reporter } from './reporter.ts'
 import type { Sending } from './sender.ts'
 import type { Settlement } from './settlement.ts'
@@ -32,6 +32,7 @@ interface Parts {
 export const NOTIFICATION_RUNNER = 'notifications'
 const INTERVAL_SECONDS = 30
 const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
 /** Messages that go singly within a minute; the rest waits for one digest a minute. */
 const SINGLY = 15
 const KEPT_MS = 90 * DAY_MS
@@ -47,6 +48,7 @@ export class Deliveries {
   private readonly underWay = new Map<string, { abort: AbortController; ended: Promise<void> }>()
   private nextAt: number | undefined = 0
   private stopped = false
+  private upkeptAt = Number.NEGATIVE_INFINITY
 
   constructor(parts: Parts) {
     this.parts = parts
@@ -66,7 +68,8 @@ export class Deliveries {
 
   /** What an earlier process had begun is sent again: the receiver knows it by its id. */
   start(): void {
-    this.parts.db.tx(() => this.parts.attempts.resume())
+    const { attempts, clock, db } = this.parts
+    db.tx(() => [attempts.resume([]), attempts.outlived(iso(clock.now() - DAY_MS))])
   }
 
   /** Something was queued, or its time has come. */
@@ -84,12 +87,11 @@ export class Deliveries {
   }
 
   private async pass(now: string): Promise<{ begun: number }> {
-    const { attempts, db, reporter, telling } = this.parts
+    const { attempts, reporter } = this.parts
     this.nextAt = undefined
-    while (db.tx(() => telling.tellPeople(now))) await nextTurn()
+    this.tellPeople(now)
     await reporter.queueDue(now)
-    const before = (ms: number) => iso(Date.parse(now) - ms)
-    db.tx(() => [attempts.expire(before(DAY_MS)), attempts.prune(before(KEPT_MS))], false)
+    this.upkeep(now)
     let begun = 0
     for (const { id, releasedAt } of attempts.waiting()) {
       if (releasedAt !== null && releasedAt > now) this.notAfter(Date.parse(releasedAt))
@@ -99,6 +101,27 @@ export class Deliveries {
     }
     this.notAfter(reporter.nextAt(now))
     return { begun }
+  }
+
+  /** One slice of people: what rules tell does not wait until everybody has been told. */
+  private tellPeople(now: string): void {
+    const { db, log, telling } = this.parts
+    try {
+      if (db.tx(() => telling.tellPeople(now))) this.notAfter(Date.parse(now))
+    } catch (e) {
+      log.error('internal error: people could not be told of an alert. Please report this', errorFields(e))
+      // Otherwise the others would never be told of anything again.
+      db.tx(() => telling.skipPeople())
+    }
+  }
+
+  private upkeep(now: string): void {
+    const { attempts, clock, db } = this.parts
+    const before = (ms: number) => iso(Date.parse(now) - ms)
+    db.tx(() => attempts.resume(this.underWay.keys()), false)
+    if (clock.monotonic() < this.upkeptAt + HOUR_MS) return
+    this.upkeptAt = clock.monotonic()
+    db.tx(() => [attempts.expire(before(DAY_MS)), attempts.prune(before(KEPT_MS))], false)
   }
 
   private notAfter(at: number | undefined): void {
@@ -114,27 +137,30 @@ export class Deliveries {
         continue
       }
       const rows = this.parts.db.tx(() => this.claim(head, now))
-      if (rows.length > 0) this.launch(channelId, rows)
+      if (rows.length === 0) {
+        // It may not be told any more: what comes after it is looked at next.
+        this.notAfter(Date.parse(now))
+        continue
+      }
+      this.launch(channelId, rows)
       return true
     }
     return false
   }
 
   /** When the next message may go to this recipient: at once, or with the digest of the minute. Unix ms. */
-  private turnOf(head: Waiting, now: string): number {
-    const since = iso(Date.parse(now) - MINUTE_MS)
-    const { digestAt, messages } = this.parts.attempts.sentSince(head.channelId, head.userId, since)
+  private turnOf(head: Head, now: string): number {
+    const { digestAt, messages } = this.parts.attempts.sentSince(head, iso(Date.parse(now) - MINUTE_MS), now)
     return messages >= SINGLY && digestAt !== null ? Date.parse(digestAt) + MINUTE_MS : 0
   }
 
   /** Marks what is sent now; in a transaction. */
-  private claim(head: Waiting, now: string): Waiting[] {
+  private claim(head: Head, now: string): Waiting[] {
     const { attempts, ids } = this.parts
-    const since = iso(Date.parse(now) - MINUTE_MS)
-    const isBusy = attempts.sentSince(head.channelId, head.userId, since).messages >= SINGLY
+    const isBusy = attempts.sentSince(head, iso(Date.parse(now) - MINUTE_MS), now).messages >= SINGLY
     const batch = head.batch ?? (isBusy && head.kind !== 'report' ? ids.make('notification') : undefined)
     if (batch !== undefined && head.batch === null) attempts.gather(batch, head, now)
-    const rows = batch === undefined ? [head] : attempts.ofBatch(batch)
+    const rows = batch === undefined ? attempts.whole(head.id) : attempts.ofBatch(batch)
     return rows.filter((row) => this.mayStillHear(row) && attempts.begin(row, now))
   }
 
@@ -148,33 +174,42 @@ export class Deliveries {
 
   private launch(channelId: string, rows: Waiting[]): void {
     const abort = new AbortController()
-    const ended = this.attempt(channelId, rows, abort.signal).finally(() => {
+    const ended = this.attempt(channelId, rows, abort.signal).then((isSettled) => {
       this.underWay.delete(channelId)
-      if (!this.stopped) this.wake()
+      if (isSettled && !this.stopped) this.wake()
     })
     this.underWay.set(channelId, { abort, ended })
   }
 
-  /** Never rejects: what cannot be settled is logged, and sent again after the next start. */
-  private async attempt(channelId: string, rows: Waiting[], signal: AbortSignal): Promise<void> {
+  /** Never rejects. False when how it ended could not be noted: it is sent again by a later pass. */
+  private async attempt(channelId: string, rows: Waiting[], signal: AbortSignal): Promise<boolean> {
     const { log, settlement } = this.parts
+    const outcome = await this.send(channelId, rows, signal).then(
+      ({ warning }) =>
+        () =>
+          settlement.sent(channelId, rows, warning),
+      (e: unknown) => () => settlement.failed(channelId, rows, this.faultOf(e, channelId)),
+    )
+    if (signal.aborted) return false
     try {
-      const { warning } = await this.send(channelId, rows, signal)
-      settlement.sent(channelId, rows, warning)
+      outcome()
+      return true
     } catch (e) {
-      if (signal.aborted) return
-      if (e instanceof TransportError || e instanceof Fail) return settlement.failed(channelId, rows, e)
-      log.error('internal error: a notification failed and will be tried again. Please report this', {
-        channelId,
-        notificationId: rows[0]?.id,
-        ...errorFields(e),
-      })
-      settlement.failed(channelId, rows, new TransportError('internal error: see the log of the controller'))
+      // For example, the disk is full: the receiver knows the message by its id when it comes again.
+      log.error('how a notification ended could not be stored; it is sent again', { channelId, ...errorFields(e) })
+      return false
     }
   }
 
+  private faultOf(e: unknown, channelId: string): Error {
+    if (e instanceof TransportError || e instanceof Fail) return e
+    const message = 'internal error: a notification failed and will be tried again. Please report this'
+    this.parts.log.error(message, { channelId, ...errorFields(e) })
+    return new TransportError('internal error: see the log of the controller')
+  }
+
   /** A person's own mail goes to them, everything else to the recipients of the channel. */
-  private send(channelId: string, rows: Waiting[], signal: AbortSignal): Promise<Receipt> {
+  private async send(channelId: string, rows: Waiting[], signal: AbortSignal): Promise<Receipt> {
     const { addressOf, sending } = this.parts
     const [{ content, userId }] = rows as [Waiting]
     const to = userId === null ? undefined : addressOf(userId, eventOf(content))

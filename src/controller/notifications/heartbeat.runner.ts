@@ -23,6 +23,8 @@ const MAX_ANSWER = 64 * 1024
 /** A runner that made no pass for so many of its intervals, and a minute, is stuck. */
 const MISSED_INTERVALS = 3
 const GRACE_MS = 60_000
+/** A pass that takes longer hangs. */
+const LONGEST_PASS_MS = 1_800_000
 
 /**
  * The dead man's switch: a service elsewhere is called while the database answers and the runners make passes, and raises the alarm
@@ -32,9 +34,9 @@ export function heartbeatRunner({ db, intervalSeconds, log, passes, url }: Parts
   const answers = db.stmt<object, { one: number }>('SELECT 1 AS one FROM controller_state LIMIT 1')
   const stuck = (now: string): string[] =>
     passes()
-      .filter(({ enabled, name, running }) => enabled && !running && name !== HEARTBEAT_RUNNER)
-      .filter(({ intervalSeconds, lastRunAt }) => {
-        const limit = intervalSeconds * 1000 * MISSED_INTERVALS + GRACE_MS
+      .filter(({ enabled, name }) => enabled && name !== HEARTBEAT_RUNNER)
+      .filter(({ intervalSeconds, lastRunAt, running }) => {
+        const limit = intervalSeconds * 1000 * MISSED_INTERVALS + (running ? LONGEST_PASS_MS : GRACE_MS)
         return lastRunAt !== undefined && Date.parse(now) - Date.parse(lastRunAt) > limit
       })
       .map(({ name }) => name)

@@ -23,7 +23,7 @@ import { reporter } from './reporter.ts'
 import { ruleRoutes } from './rules.routes.ts'
 import { ruleStore } from './rules.store.ts'
 import { type Sending, sending, tester } from './sender.ts'
-import { settlement } from './settlement.ts'
+import { type Settlement, settlement } from './settlement.ts'
 import { subjectStore } from './subjects.store.ts'
 import { type Telling, telling } from './telling.ts'
 import { transportBase } from './transports/base.ts'
@@ -48,18 +48,29 @@ export function createNotifications(base: Base, deps: Deps): Module {
     ...stores,
     ...{ forPeople: channels.forPeople, health, ids, principals, scope, subjectOf: subjectStore(db), zones: ZONES },
   })
-  const deliveries = deliveriesOf(base, deps, { sending: sends, stores, telling: tells })
+  const settles = settlement({ attempts, audit: base.audit, clock, db, health })
+  const deliveries = deliveriesOf(base, { sending: sends, settlement: settles, stores, telling: tells })
   const now = (): string => iso(clock.now())
-  events.on('health.opened', 'within', ({ id }) => tells.opened(id, now()))
-  events.on('health.changed', 'within', (change) => tells.changed(change, now()))
-  for (const type of ['health.opened', 'health.changed'] as const) events.on(type, 'after', () => deliveries.wake())
+  if (config.SVC_NOTIFICATIONS_ENABLED) {
+    events.on('health.opened', 'within', ({ id }) => tells.opened(id, now()))
+    events.on('health.changed', 'within', (change) => tells.changed(change, now()))
+    for (const type of ['health.opened', 'health.changed'] as const) events.on(type, 'after', () => deliveries.wake())
+  }
   const reschedule = (): void => events.afterCommit(() => deliveries.wake())
   const phrases = PHRASES[config.SVC_NOTIFICATION_LANGUAGE]
   const [intervalSeconds, url] = [config.SVC_HEARTBEAT_INTERVAL_SECONDS, config.SVC_HEARTBEAT_URL]
   return {
     api: undefined,
     routes: [
-      ...channelRoutes({ attempts, channels, ids, queue, test: tester({ clock, ids, sending: sends }), visibility }),
+      ...channelRoutes({
+        attempts,
+        channels,
+        ids,
+        queue,
+        settlement: settles,
+        test: tester({ clock, ids, sending: sends }),
+        visibility,
+      }),
       ...ruleRoutes({ ids, preview: previewStore(db), reschedule, rules, visibility }),
       ...peopleRoutes({ forPeople: channels.forPeople, people }),
       ...deliveryRoutes({ queue, reschedule, scope, visibility }),
@@ -100,12 +111,13 @@ function sendingOf({ config }: Base, { settings }: Deps, { channels, links }: St
 
 interface Working {
   sending: Sending
+  settlement: Settlement
   stores: Stores
   telling: Telling
 }
 
-function deliveriesOf(base: Base, { health: { health } }: Deps, { sending, stores, telling }: Working): Deliveries {
-  const { audit, authorization, clock, config, db, ids, log, ticker } = base
+function deliveriesOf(base: Base, { sending, settlement, stores, telling }: Working): Deliveries {
+  const { authorization, clock, config, db, ids, log, ticker } = base
   const { attempts, queue, rules } = stores
   const { principals, scope } = authorization
   const [report, takes] = [reportStore(db, version), config.SVC_RECORDING_CACHE_DIR]
@@ -124,7 +136,7 @@ function deliveriesOf(base: Base, { health: { health } }: Deps, { sending, store
     reporter: reporter({ db, ids, queue, report, rules, takes, zones: ZONES }),
     reschedule: () => ticker.reschedule(NOTIFICATION_RUNNER),
     sending,
-    settlement: settlement({ attempts, audit, clock, db, health }),
+    settlement,
     telling,
   })
 }

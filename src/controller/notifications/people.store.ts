@@ -83,6 +83,10 @@ export function peopleStore(db: Db) {
       const fanout = first.get({})
       return fanout && { fanout, people: next.all({ after: fanout.afterUser }) }
     },
+    skip(): void {
+      const fanout = first.get({})
+      if (fanout) finish.run({ seq: fanout.seq })
+    },
     /** These have heard of it; without any it is done. */
     advance({ seq }: Fanout, people: readonly Wanting[]): void {
       const last = people.at(-1)

@@ -20,6 +20,7 @@ export interface Figures {
   loudness: number
   made: number
   openUploads: number
+  running: number
   updates: number
 }
 
@@ -40,6 +41,7 @@ export interface Phrases {
     | 'loudness'
     | 'recorder'
     | 'room'
+    | 'running'
     | 'schedule'
     | 'since'
     | 'site'
@@ -92,6 +94,7 @@ const en: Phrases = {
     loudness: 'Too quiet or too loud',
     recorder: 'Recorder',
     room: 'Room',
+    running: 'Still recording',
     schedule: 'Schedule',
     since: 'Since',
     site: 'Site',
@@ -147,6 +150,7 @@ const de: Phrases = {
     loudness: 'Zu leise oder zu laut',
     recorder: 'Rekorder',
     room: 'Raum',
+    running: 'Läuft noch',
     schedule: 'Plan',
     since: 'Seit',
     site: 'Standort',

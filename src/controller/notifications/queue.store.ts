@@ -44,7 +44,9 @@ export function queueStore(db: Db) {
   const retry = db.stmt<{ id: string; now: string }>(
     `UPDATE notifications SET status = 'queued', attempts = 0, next_attempt_at = @now, due_at = @now, held = 0, batch = NULL
       WHERE id = @id AND status = 'failed'
-        AND EXISTS (SELECT 1 FROM notification_channels c WHERE c.id = channel_id AND c.enabled = 1)`,
+        AND EXISTS (SELECT 1 FROM notification_channels c WHERE c.id = channel_id AND c.enabled = 1)
+        AND (kind NOT IN ('event', 'escalation')
+          OR EXISTS (SELECT 1 FROM health_events h WHERE h.id = health_event_id AND h.status <> 'resolved'))`,
   )
   const get = (id: string): Delivery => present(found(byId.get({ id }), 'Notification'))
   return {
@@ -68,7 +70,7 @@ export function queueStore(db: Db) {
         throw conflict(
           'notification_not_retryable',
           before.status === 'failed'
-            ? 'The channel of this message is gone or disabled'
+            ? 'The channel of this message is gone or disabled, or what it tells of is over'
             : 'Only a message that failed is sent again',
         )
       return { before, after: get(id) }
@@ -111,9 +113,15 @@ function queueing(db: Db) {
           AND o.kind = 'resolved' AND o.channel_id = n.channel_id AND o.rule_id IS n.rule_id AND o.user_id IS n.user_id), 0)
       GROUP BY channel_id, rule_id, user_id ORDER BY min(seq)`,
   )
-  const lastOn = db.stmt<Recipient & { topic: string }, { createdAt: string; dueAt: string; held: number }>(
-    `SELECT created_at AS createdAt, next_attempt_at AS dueAt, held FROM notifications
-      WHERE topic = @topic AND rule_id IS @ruleId AND user_id IS @userId ORDER BY seq DESC LIMIT 1`,
+  // What quiet hours hold has not been told; what a clock that was wrong dated ahead says nothing.
+  const lastOn = db.stmt<Recipient & { now: string; topic: string }, { at: string; severity: Severity }>(
+    `SELECT due_at AS at, severity FROM notifications
+      WHERE topic = @topic AND rule_id IS @ruleId AND user_id IS @userId AND held < 2 AND created_at <= @now
+      ORDER BY seq DESC LIMIT 1`,
+  )
+  const dropOf = db.stmt<Recipient & { eventId: string }>(
+    `DELETE FROM notifications WHERE health_event_id = @eventId AND rule_id IS @ruleId AND user_id IS @userId
+        AND status = 'queued' AND held > 0 AND kind <> 'resolved'`,
   )
   return {
     queue({ content, dueAt, untilTimeOfDay, ...message }: Queued, now: string): void {
@@ -141,13 +149,12 @@ function queueing(db: Db) {
     /** It is not over after all. */
     dropHeldEnd: (eventId: string): void => void dropEnd.run({ eventId }),
     /** What this recipient was told of the event, oldest first. */
-    ofEvent: (eventId: string, to: Recipient) => ofEvent.all({ eventId, ...to }),
+    ofEvent: (eventId: string, { ruleId, userId }: Recipient) => ofEvent.all({ eventId, ruleId, userId }),
     /** Who was told of the event, and has not heard of its end. */
     told: (eventId: string) => told.all({ eventId }),
+    /** It became more severe: what waits to be told to this recipient is said anew. */
+    dropHeldOf: (eventId: string, { ruleId, userId }: Recipient): void => void dropOf.run({ eventId, ruleId, userId }),
     /** When this recipient was last told on a topic, or will be; ISO. */
-    lastOn(topic: string, to: Recipient): string | undefined {
-      const last = lastOn.get({ topic, ...to })
-      return last && (last.held ? last.dueAt : last.createdAt)
-    },
+    lastOn: (topic: string, { ruleId, userId }: Recipient, now: string) => lastOn.get({ now, ruleId, topic, userId }),
   }
 }

@@ -12,7 +12,7 @@ export interface Report {
   /** Recorders whose disks are filling up, by name. */
   fullDisks: string[]
   /** What was not recorded whole, oldest first. */
-  lost: string[]
+  lost: { at: string; name: string; room: string | null }[]
   until: string
 }
 
@@ -27,8 +27,13 @@ const [TOO_QUIET, TOO_LOUD] = [-35, -12]
 const SLOTS = `schedule_runs u JOIN schedules s ON s.id = u.schedule_id LEFT JOIN recordings r ON r.id = u.recording_id
   LEFT JOIN nodes n ON n.id = s.node_id LEFT JOIN rooms m ON m.id = s.room_id`
 const TAKES = `recordings r LEFT JOIN nodes n ON n.id = r.node_id LEFT JOIN rooms m ON m.id = r.room_id`
+const RUNNING = `r.status IN ('queued', 'recording')`
 const WHOLE = `r.status IN ('cached', 'uploaded', 'completed')`
-const DUE: Condition = { params: {}, sql: `u.outcome IN ('started', 'missed')` }
+/** Over: what still runs is neither made nor lost, and what somebody deleted is not spoken of. */
+const DUE: Condition = {
+  params: {},
+  sql: `u.outcome = 'missed' OR (u.outcome = 'started' AND r.id IS NOT NULL AND NOT ${RUNNING})`,
+}
 const LOUDNESS = `json_extract(f.details, '$.loudness.integratedLufs')`
 
 /** What the daily report tells. */
@@ -77,12 +82,16 @@ export function reportStore(db: Db, version: string) {
           MOST_COUNTED,
         ),
         made: dueCount - lostCount,
+        running: slots.count(
+          [{ params: {}, sql: RUNNING }, during('u.occurrence_at', from, until), ...within(rule, 's.room_id')],
+          MOST_COUNTED,
+        ),
         openUploads: uploads.count([OPEN, ...within(rule, 'r.room_id')], MOST_COUNTED),
         updates: nodes.count([outdated(version), ...within(rule, 'n.room_id')], MOST_COUNTED),
       },
       from,
       fullDisks: full.rows([FILLING, ...within(rule, 'n.room_id')], 'n.alias', MOST_NAMED, 0).map(({ name }) => name),
-      lost: lost.slice(0, MOST_NAMED).map(({ at, name, room }) => [name, room, at].filter(Boolean).join(', ')),
+      lost: lost.slice(0, MOST_NAMED),
       until,
     }
   }

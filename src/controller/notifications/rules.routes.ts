@@ -86,7 +86,8 @@ export const ruleRoutes = ({ ids, preview, reschedule, rules, visibility }: Part
     action: 'settings.notification_rules.delete',
     target: one,
     status: 204,
-    run: ({ params }) => {
+    run: ({ params, principal }) => {
+      requireUnrefused(principal)
       const before = rules.remove(params.id)
       return { data: null, before, target: named(before) }
     },

@@ -27,9 +27,6 @@ interface SenderParts {
   sender: () => Sender
 }
 
-/** Longest time of one attempt. */
-const ATTEMPT_MS = 60_000
-
 /** Composes what is queued, and sends it through its channel. */
 export function sending(parts: SenderParts) {
   const transportOf = (channel: OpenedChannel, to?: string): Transport => {
@@ -41,10 +38,7 @@ export function sending(parts: SenderParts) {
   return {
     /** @throws TransportError; Fail for a secret that cannot be read */
     send: (channelId: string, message: Message, to: string | undefined, signal: AbortSignal): Promise<Receipt> =>
-      transportOf(parts.channels.open(channelId), to).send(
-        message,
-        AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_MS)]),
-      ),
+      transportOf(parts.channels.open(channelId), to).send(message, signal),
     /** The message of one queued row, or the digest of several. */
     compose: (rows: readonly Waiting[]): Message => composed(parts, rows),
     /** A message that only says that it arrived. */
@@ -57,9 +51,9 @@ function composed({ links, sender }: SenderParts, rows: readonly Waiting[]): Mes
   const [first] = rows as [Waiting]
   const { conversation, createdAt, id, kind } = first
   const from = sender()
-  if (rows.length > 1) {
+  if (first.batch !== null) {
     const subjects = rows.map(({ content, kind }) => ({ ...(JSON.parse(content) as Subject), kind }))
-    return digestMessage(from, { createdAt, id: first.batch as string, kind: 'event' }, subjects)
+    return digestMessage(from, { createdAt, id: first.batch, kind: 'event' }, subjects)
   }
   const part = {
     acknowledgeToken: first.acknowledgeHash === null ? undefined : links.tokenOf(id),

@@ -32,7 +32,21 @@ export function settlement(parts: Parts) {
       now,
     )
   }
+  const disabled = (channelId: string, error: string, now: string): void => {
+    const target = { type: 'notification_channel', id: channelId }
+    const [before, after] = [{ enabled: true }, { enabled: false }]
+    const row = { actor, after, before, details: { error }, permission: 'settings:manage', target } as const
+    audit.write({ action: 'settings.notification_channels.update.succeeded', outcome: 'succeeded', ...row }, now)
+  }
   return {
+    /** A test counts as any attempt does. */
+    tested(channelId: string, error: string | undefined, now: string): void {
+      if (error === undefined) channels.sent(channelId, null, now)
+      else channels.failed(channelId, error, false, now)
+      if (error === undefined) alarm.resolve(channelId, 'delivered_again', now)
+    },
+    /** The channel is deleted or rests: its alarm says nothing any more. */
+    rested: (channelId: string, now: string): void => alarm.resolve(channelId, 'channel_rests', now),
     /** `warning`: who of several recipients did not get it. */
     sent: (channelId: string, rows: readonly Waiting[], warning?: string): void =>
       db.tx(() => {
@@ -40,7 +54,7 @@ export function settlement(parts: Parts) {
         for (const row of rows)
           if (attempts.end(row.id, 'sent', warning ?? null, now, now)) write(row, 'delivered', named({ warning }), now)
         channels.sent(channelId, warning ?? null, now)
-        alarm.resolve(channelId, now)
+        alarm.resolve(channelId, 'delivered_again', now)
       }),
     failed: (channelId: string, rows: readonly Waiting[], e: Error & { final?: boolean; gone?: boolean }): void =>
       db.tx(() => {
@@ -54,6 +68,7 @@ export function settlement(parts: Parts) {
           if (status === 'failed') alarm.open(row, e.message, now)
         }
         channels.failed(channelId, e.message, e.gone === true, now)
+        if (e.gone) disabled(channelId, e.message, now)
       }),
   }
 }
@@ -97,10 +112,10 @@ function alarms({ health }: Parts, channels: ReturnType<typeof channelStates>) {
       const { event } = health.open({ details, openedAt: now, severity: 'warning', type: DELIVERY_FAILED }, now)
       channels.mark(channelId, event.id)
     },
-    resolve(channelId: string, now: string): void {
+    resolve(channelId: string, reason: string, now: string): void {
       const eventId = channels.alarmOf(channelId)?.eventId
       if (!eventId) return
-      health.autoResolve([eventId], { by: actor.id, reason: 'delivered_again' }, now)
+      health.autoResolve([eventId], { by: actor.id, reason }, now)
       channels.mark(channelId, null)
     },
   }

@@ -71,6 +71,8 @@ export function telling(parts: Parts) {
       people.advance(next.fanout, next.people)
       return true
     },
+    /** Gives up the oldest announcement. */
+    skipPeople: (): void => people.skip(),
   }
 }
 export type Telling = ReturnType<typeof telling>
@@ -84,10 +86,13 @@ function announce(parts: Parts, event: HealthEvent, news: News, now: string): vo
   const places = scope.expand({ type: 'health_event', id: event.id })
   for (const rule of standing) {
     const isMeant = isAtLeast(event.severity, rule.minSeverity) && concerns(rule, event.type, places)
-    if (isMeant && rule.createdAt <= event.openedAt) tell(parts, termsOf(rule), subject, news, now)
+    if (isMeant && isSince(event, rule.createdAt, now)) tell(parts, termsOf(rule), subject, news, now)
   }
   if (toPeople) people.announce(subject, 'event', { news, subject }, now)
 }
+
+/** Whether it began after a rule was made, or somebody asked; a time ahead was noted by a clock that was wrong. */
+const isSince = ({ openedAt }: HealthEvent, since: string, now: string): boolean => since <= openedAt || since > now
 
 const termsOf = (rule: StandingRule): Terms => ({
   acknowledges: true,
@@ -109,6 +114,7 @@ const isOwnFailure = ({ details, type }: HealthEvent, channelId: string): boolea
 function tell(parts: Parts, terms: Terms, subject: Subject, news: News, now: string): void {
   const { queue } = parts
   const { event } = subject
+  if (news === 'raised') queue.dropHeldOf(event.id, terms)
   const known = queue.ofEvent(event.id, terms)
   const standing = known.slice(known.findLastIndex(({ kind }) => kind === 'resolved') + 1)
   const told = standing.filter(({ kind }) => kind === 'event')
@@ -122,15 +128,16 @@ function tell(parts: Parts, terms: Terms, subject: Subject, news: News, now: str
     escalate(parts, terms, subject, due.dueAt, now)
 }
 
-/** Unix ms. */
+/** What is more severe than the last of its topic is not throttled. Unix ms. */
 function throttledUntil({ queue }: Parts, terms: Terms, event: HealthEvent, now: string): number {
-  const last = terms.throttleSeconds > 0 ? queue.lastOn(topicOf(event), terms) : undefined
-  if (last === undefined) return Date.parse(now)
-  if (last > now) return Date.parse(last)
-  return Math.max(Date.parse(now), Date.parse(last) + terms.throttleSeconds * 1000)
+  const last = terms.throttleSeconds > 0 ? queue.lastOn(topicOf(event), terms, now) : undefined
+  if (last === undefined || !isAtLeast(last.severity, event.severity)) return Date.parse(now)
+  if (last.at > now) return Date.parse(last.at)
+  return Math.max(Date.parse(now), Date.parse(last.at) + terms.throttleSeconds * 1000)
 }
 
-const topicOf = ({ nodeId, recordingId, type }: HealthEvent): string => JSON.stringify([type, nodeId, recordingId])
+const topicOf = ({ nodeId, recordingId, scheduleId, type }: HealthEvent): string =>
+  JSON.stringify([type, nodeId, scheduleId, recordingId])
 
 function escalate(parts: Parts, terms: Terms, subject: Subject, toldAt: number, now: string): void {
   const { escalation } = terms
@@ -196,12 +203,14 @@ function ended(parts: Parts, event: HealthEvent, now: string): void {
   const standing = new Map(rules.active().map((rule) => [rule.id, rule]))
   for (const { channelId, conversation, ruleId, userId } of told) {
     const rule = ruleId === null ? undefined : standing.get(ruleId)
-    if (ruleId !== null && !rule?.includeResolved) continue
+    // People are told as they were told of its beginning: in slices, outside of this transaction.
+    if (!rule?.includeResolved) continue
     const terms = { acknowledges: false, channelId, ruleId, throttleSeconds: 0, userId }
-    const due = dueOf(parts, rule ?? {}, event.severity, Date.parse(now))
+    const due = dueOf(parts, rule, event.severity, Date.parse(now))
     enqueue(parts, terms, subject, { ...due, kind: 'resolved', openedBy: conversation }, now)
   }
-  if (people.isAnnounced(event.id)) people.announce(subject, 'resolved', { subject }, now)
+  const isToldToPeople = told.some(({ userId }) => userId !== null) || people.isAnnounced(event.id)
+  if (isToldToPeople) people.announce(subject, 'resolved', { subject }, now)
 }
 
 function tellPerson(
@@ -220,7 +229,7 @@ function tellPerson(
   const acknowledges = scope.decide(who, 'health:acknowledge', target).allowed
   const terms = { acknowledges, channelId, ruleId: null, throttleSeconds: PEOPLE_THROTTLE_SECONDS, userId: who.id }
   if (fanout.kind === 'event') {
-    const isMeant = isAtLeast(event.severity, person.minSeverity) && person.since <= event.openedAt
+    const isMeant = isAtLeast(event.severity, person.minSeverity) && isSince(event, person.since, now)
     if (isMeant && !isOwnFailure(event, channelId)) tell(parts, terms, subject, news ?? 'opened', now)
     return
   }

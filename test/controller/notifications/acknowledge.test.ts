@@ -65,3 +65,11 @@ test('the token is stored nowhere, and follows the message through every attempt
   )
   for (const { name } of everything) assert.ok(!JSON.stringify(k.rows(`SELECT * FROM "${name}"`)).includes(token), name)
 })
+
+test('the token is not in the audit log either, also when it is refused', async (t) => {
+  const { admin, event, k, link } = await told(t)
+  await admin.post(`/health-events/${event}/acknowledge`, {})
+  assert.equal((await k.anonymous.post(link)).status, 410)
+  assert.ok(k.trail().includes('notifications.acknowledge.failed denied already_handled'), k.trail().join('\n'))
+  assert.ok(!JSON.stringify(k.rows('SELECT * FROM audit_events')).includes(link))
+})

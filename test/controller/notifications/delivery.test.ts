@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { kit } from '../../kit/kit.ts'
 import { peer } from '../../kit/peer.ts'
 import { scratchDir } from '../../kit/scratch.ts'
+import { until } from '../../kit/whole.ts'
 import { answering, hookOf, KEY, world } from './world.ts'
 
 test('a receiver that is down is tried again, later and later, for a day; what comes after waits its turn', async (t) => {
@@ -147,4 +148,60 @@ test('who may not read an event does not see its message; history outlives chann
     ['failed', 'sent'],
   )
   assert.match(rows[0].lastError, /deleted/)
+})
+
+test('how an attempt ended could not be stored: the controller lives, and the message is sent again', async (t) => {
+  const { deliver, k, open, receiver, rule } = await world(t)
+  await rule()
+  const { id: nodeId } = await k.enroll()
+  await open(nodeId)
+  k.sql(`CREATE TRIGGER full BEFORE UPDATE OF status ON notifications WHEN new.status = 'sent'
+    BEGIN SELECT RAISE(ABORT, 'disk full'); END`)
+  const arrived = receiver.next()
+  await k.tick('notifications')
+  await arrived
+  await until('the log line', () => k.logged.some((line) => line.includes('could not be stored')))
+  k.sql('DROP TRIGGER full')
+  await deliver()
+  assert.deepEqual(k.rows('SELECT status FROM notifications'), [{ status: 'sent' }])
+  const ids = receiver.asked.map(({ headers }) => headers['webhook-id'])
+  assert.deepEqual([ids.length, new Set(ids).size], [2, 1])
+})
+
+test('a test that arrives ends the alarm of its channel; a channel that is deleted takes its alarm along', async (t) => {
+  const { admin, channel, deliver, k, open, receiver, rule } = await world(t)
+  const { id: ruleId } = await rule()
+  const { id: nodeId } = await k.enroll()
+  receiver.answers(answering(404))
+  await open(nodeId)
+  await deliver()
+  const alarms = async () =>
+    (await admin.get('/health-events?type=controller.notification_failed')).json.data.map(
+      ({ status }: { status: string }) => status,
+    )
+  assert.deepEqual(await alarms(), ['open'])
+  receiver.answers(answering(204))
+  await admin.post(`/settings/notification-channels/${channel.id}/test`)
+  assert.deepEqual(await alarms(), ['resolved'])
+  const shown = (await admin.get(`/settings/notification-channels/${channel.id}`)).json.data
+  assert.deepEqual([shown.status, shown.lastError], ['ready', undefined])
+  receiver.answers(answering(404))
+  await open(nodeId, { type: 'room.again' })
+  await deliver()
+  assert.deepEqual((await alarms()).sort(), ['open', 'resolved'])
+  await admin.delete(`/settings/notification-rules/${ruleId}`)
+  await admin.delete(`/settings/notification-channels/${channel.id}`)
+  assert.deepEqual(await alarms(), ['resolved', 'resolved'])
+})
+
+test('what is over is not told once more', async (t) => {
+  const { admin, deliver, k, open, receiver, resolve, rule } = await world(t)
+  await rule()
+  const { id: nodeId } = await k.enroll()
+  receiver.answers(answering(404))
+  const event = await open(nodeId)
+  await deliver()
+  await resolve(event)
+  const [{ id }] = (await admin.get('/notifications?status=failed')).json.data
+  assert.equal((await admin.post(`/notifications/${id}/retry`)).status, 409)
 })

@@ -168,3 +168,52 @@ test('people hear by their own mail what they may read, and nothing else', async
   await deliver()
   assert.deepEqual(k.rows('SELECT user_id AS who FROM notifications'), [])
 })
+
+test('what is more severe is not held back by what quiet hours hold, nor by the throttle', async (t) => {
+  const { deliver, k, open, receiver, rule } = await world(t)
+  await rule({
+    quietHours: { exceptSeverity: 'critical', from: '09:00', timezone: 'UTC', to: '17:00' },
+    throttleSeconds: 3600,
+  })
+  const { id: nodeId } = await k.enroll()
+  await open(nodeId)
+  k.advance('1h')
+  const critical = await open(nodeId, { severity: 'critical' })
+  await deliver()
+  assert.deepEqual(
+    receiver.asked.map((asked) => hookOf(asked).data.event.id),
+    [critical],
+  )
+})
+
+test('a clock that was ahead silences nobody once it is right', async (t) => {
+  const { deliver, k, open, rule, told } = await world(t)
+  await k.jump('2d')
+  await rule({ throttleSeconds: 300 })
+  const { id: nodeId } = await k.enroll()
+  await open(nodeId)
+  await deliver()
+  await k.jump('-2d')
+  k.advance('1m')
+  await open(nodeId)
+  await deliver()
+  assert.equal(told().length, 2)
+})
+
+test('the throttle counts from when something was told, not from when it was held', async (t) => {
+  const { deliver, k, open, resolve, rule, told } = await world(t)
+  await rule({ includeResolved: false, throttleSeconds: 300 })
+  const { id: nodeId } = await k.enroll()
+  await open(nodeId)
+  await deliver()
+  k.advance('10s')
+  const held = await open(nodeId)
+  k.advance('291s')
+  await deliver()
+  assert.equal(told().length, 2)
+  await resolve(held)
+  k.advance('20s')
+  await open(nodeId)
+  await deliver()
+  assert.equal(told().length, 2)
+})

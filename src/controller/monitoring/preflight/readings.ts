@@ -53,7 +53,8 @@ export function soundReadings(parts: Parts) {
     const { heardAt, scheduleId, startsAt } = reading
     const schedule = schedules.find(scheduleId)
     if (!schedule) throw notFound('Schedule')
-    if (startsAt <= now) return { changed: false, ignored: 'stale' }
+    const isPlanned = schedule.enabled && schedule.nextRunAt === startsAt && startsAt > now
+    if (!isPlanned) return { changed: false, ignored: 'stale' }
     const node = nodes.get(nodeId, now)
     const command = parts.commandOf(schedule, node)
     if (!command) return { changed: false, ignored: 'stale' }
