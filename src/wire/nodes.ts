@@ -251,7 +251,10 @@ export const AgentHealthEvent = z.strictObject({
   recordingId: clientId.optional(),
   scheduleId: clientId.optional(),
   severity: z.enum(['info', 'warning', 'critical']),
-  type: text(1, 160).refine((t) => !/^(controller|watchdog)\./.test(t), 'reserved for the controller'),
+  type: text(1, 160).refine(
+    (t) => !/^(controller|foresight|schedule|switcher|watchdog)\./i.test(t),
+    'reserved for the controller',
+  ),
 })
 export type AgentHealthEvent = z.infer<typeof AgentHealthEvent>
 

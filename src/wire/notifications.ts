@@ -198,6 +198,8 @@ export interface Delivery {
   attempts: number
   channelId: string
   createdAt: string
+  /** The kind of alert it tells of. */
+  eventType?: string
   healthEventId?: string
   id: string
   kind: DeliveryKind
@@ -205,6 +207,7 @@ export interface Delivery {
   nextAttemptAt?: string
   ruleId?: string
   sentAt?: string
+  severity?: Severity
   status: DeliveryStatus
   /** Whose own mail it is. */
   userId?: string

@@ -89,12 +89,14 @@ function Rows({ deliveries }: { deliveries: readonly Delivery[] }) {
 /** What it tells, which is the way to its alert, and by which rule. */
 function What({ of }: { of: Delivery }) {
   const words = useWords()
-  const { healthEventId, kind } = of
-  const word = words.notifications.deliveryKinds[kind]
+  const { eventType, healthEventId, kind } = of
+  const kindWord = words.notifications.deliveryKinds[kind]
+  const word = eventType === undefined ? kindWord : words.alert(eventType)
   return (
     <>
       {healthEventId ? <Link href={`/alerts?open=${encodeURIComponent(healthEventId)}`}>{word}</Link> : word}
       <div class={classes(ui.small, ui.quiet)}>
+        {word !== kindWord && <>{kindWord} </>}
         <Teller of={of} />
       </div>
     </>

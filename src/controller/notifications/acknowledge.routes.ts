@@ -51,6 +51,7 @@ export const acknowledgeRoutes = (parts: Parts): AnyRoute[] => [
       const event = link && health.find(link.eventId)
       if (!event) return { response: page(GONE, phrases.linkGone) }
       if (event.status !== 'open') return { response: page(GONE, phrases.alreadyHandled) }
+      if (!actorFor(parts, link.userId, event)) return { response: page(GONE, phrases.linkGone) }
       return { response: page(200, phrases.acknowledgeQuestion(event.type), phrases.acknowledge) }
     },
   }),
@@ -62,7 +63,6 @@ export const acknowledgeRoutes = (parts: Parts): AnyRoute[] => [
     permission: null,
     secretPath: true,
     perMinute: 30,
-    perMinuteOverall: 600,
     action: 'notifications.acknowledge',
     success: ['health.events.acknowledge.succeeded', 'notifications.acknowledge.failed'],
     target: () => ({ type: 'health_event_collection' }),
@@ -79,6 +79,7 @@ export const acknowledgeRoutes = (parts: Parts): AnyRoute[] => [
       if (event.status !== 'open')
         throw new Fail(GONE, HANDLED, 'Somebody is taking care of it, or it is over', { outcome: 'denied' })
       const actor = actorFor(parts, link.userId, event)
+      if (!actor) throw gone()
       links.spend(link.id)
       const { before, after } = health.move(event.id, 'acknowledge', { by: actor.id, now })
       return {
@@ -94,13 +95,12 @@ export const acknowledgeRoutes = (parts: Parts): AnyRoute[] => [
   }),
 ]
 
-/** A person's own link works while they may acknowledge. @throws Fail 410 */
-function actorFor({ principals, scope }: Parts, userId: string | null, event: HealthEvent): Actor {
+/** A person's own link works while they may acknowledge; undefined afterwards. */
+function actorFor({ principals, scope }: Parts, userId: string | null, event: HealthEvent): Actor | undefined {
   if (userId === null) return RULE
   const person = principals.person(userId)
-  if (!person || !scope.decide(person, 'health:acknowledge', { type: 'health_event', id: event.id }).allowed)
-    throw gone()
-  return actorOf(person)
+  const target = { type: 'health_event', id: event.id }
+  return person && scope.decide(person, 'health:acknowledge', target).allowed ? actorOf(person) : undefined
 }
 
 const STYLE = `:root{color-scheme:light dark}body{font:1.125rem/1.5 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1.5rem;overflow-wrap:anywhere}button{font:inherit;font-weight:600;padding:.75rem 1.5rem;border:0;border-radius:.5rem;background:#1a5fb4;color:#fff;cursor:pointer}button:focus-visible{outline:3px solid currentColor;outline-offset:2px}`

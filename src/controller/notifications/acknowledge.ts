@@ -20,7 +20,8 @@ export function acknowledgeLinks(db: Db, secret: Uint8Array) {
   const tokenOf = (id: string): string => derivedToken(secret, PURPOSE, id)
   const find = db.stmt<{ hash: string }, Link>(
     `SELECT id, health_event_id AS eventId, rule_id AS ruleId, user_id AS userId, coalesce(sent_at, created_at) AS since
-       FROM notifications WHERE acknowledge_hash = @hash AND health_event_id IS NOT NULL`,
+       FROM notifications WHERE acknowledge_hash = @hash AND health_event_id IS NOT NULL
+        AND (rule_id IS NULL OR EXISTS (SELECT 1 FROM notification_rules r WHERE r.id = rule_id))`,
   )
   const spend = db.stmt<{ id: string }>(
     `UPDATE notifications SET acknowledge_hash = NULL WHERE id = @id AND acknowledge_hash IS NOT NULL`,

@@ -1,9 +1,10 @@
 import { notFound } from '../../kernel/fail.ts'
 import { DeliveryFilters } from '../../wire/notifications.ts'
 import { pageMeta } from '../http/page.ts'
+import type { UserPrincipal } from '../http/principal.ts'
 import { type AnyRoute, route } from '../http/route.ts'
 import type { Scope } from '../http/scope.ts'
-import type { visibilities } from '../http/visibility.ts'
+import type { Visibility, visibilities } from '../http/visibility.ts'
 import type { QueueStore } from './queue.store.ts'
 
 interface Parts {
@@ -14,6 +15,12 @@ interface Parts {
 }
 
 const DEFAULT_LIMIT = 50
+
+const readerOf = ({ id, permissions }: UserPrincipal, visible: Visibility) => ({
+  manages: permissions.has('settings:manage'),
+  userId: id,
+  visible,
+})
 
 /** What was sent, what waits, and what could not be sent. */
 export const deliveryRoutes = ({ queue, reschedule, scope, visibility }: Parts): AnyRoute[] => [
@@ -27,7 +34,12 @@ export const deliveryRoutes = ({ queue, reschedule, scope, visibility }: Parts):
     query: DeliveryFilters,
     run: ({ principal, query }) => {
       const { limit = DEFAULT_LIMIT, offset = 0 } = query
-      const { rows, total } = queue.page(query, visibility(principal, 'health:read'), limit, offset)
+      const { rows, total } = queue.page(
+        query,
+        readerOf(principal, visibility(principal, 'health:read')),
+        limit,
+        offset,
+      )
       return { data: rows, beside: { meta: pageMeta(rows.length, total, limit, offset) } }
     },
   }),

@@ -118,14 +118,15 @@ interface Working {
 
 function deliveriesOf(base: Base, { sending, settlement, stores, telling }: Working): Deliveries {
   const { authorization, clock, config, db, ids, log, ticker } = base
-  const { attempts, queue, rules } = stores
+  const { attempts, people, queue, rules } = stores
   const { principals, scope } = authorization
   const [report, takes] = [reportStore(db, version), config.SVC_RECORDING_CACHE_DIR]
   return new Deliveries({
     addressOf(userId, eventId) {
       const person = principals.person(userId)
       const target = { type: 'health_event', id: eventId }
-      return person && scope.decide(person, 'health:read', target).allowed ? person.email : undefined
+      const isWanted = people.get(userId).enabled
+      return person && isWanted && scope.decide(person, 'health:read', target).allowed ? person.email : undefined
     },
     attempts,
     clock,

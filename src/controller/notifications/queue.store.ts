@@ -30,8 +30,16 @@ export interface Recipient {
   userId: string | null
 }
 
+/** Who reads the history. */
+interface Reader {
+  manages: boolean
+  userId: string
+  visible: Visibility
+}
+
+const OWN = 'q.health_event_id IS NOT NULL AND (q.user_id IS NULL OR q.user_id = @userId)'
 const LISTED = `q.id, q.channel_id AS channelId, q.rule_id AS ruleId, q.user_id AS userId, q.health_event_id AS healthEventId,
-  q.kind, q.status, q.attempts, q.last_error AS lastError, q.created_at AS createdAt, q.sent_at AS sentAt,
+  json_extract(q.content, '$.event.type') AS eventType, q.severity, q.kind, q.status, q.attempts, q.last_error AS lastError, q.created_at AS createdAt, q.sent_at AS sentAt,
   CASE WHEN q.status IN ('queued', 'sending') THEN q.next_attempt_at END AS nextAttemptAt`
 
 /** The queue of messages and their history. Call every write inside a transaction. */
@@ -51,17 +59,28 @@ export function queueStore(db: Db) {
   const get = (id: string): Delivery => present(found(byId.get({ id }), 'Notification'))
   return {
     get,
-    /** Newest first; only those whose event the caller may read. */
-    page(f: DeliveryFilters, visible: Visibility, limit: number, offset: number): { rows: Delivery[]; total: number } {
+    /**
+     * Newest first; only those whose event the caller may read. Who does not manage them sees neither what people get of their own nor
+     * what receivers said: both hold addresses.
+     */
+    page(
+      f: DeliveryFilters,
+      { manages, userId, visible }: Reader,
+      limit: number,
+      offset: number,
+    ): { rows: Delivery[]; total: number } {
       const conditions = [
         ...when(f.channelId, 'q.channel_id = @channelId', (channelId) => ({ channelId })),
         ...when(f.healthEventId, 'q.health_event_id = @eventId', (eventId) => ({ eventId })),
         ...when(f.ruleId, 'q.rule_id = @ruleId', (ruleId) => ({ ruleId })),
         ...when(f.status, 'q.status = @status', (status: DeliveryStatus) => ({ status })),
         ...visible.healthEvents().map(({ params, sql }) => ({ params, sql: `q.health_event_id IS NULL OR (${sql})` })),
+        ...(manages ? [] : [{ params: { userId }, sql: OWN }]),
       ]
       const { rows, total } = list.page(conditions, 'q.seq DESC', limit, offset)
-      return { rows: rows.map(present), total }
+      const shown = ({ lastError, ...row }: Delivery): Delivery =>
+        present(manages || row.userId === userId ? { ...row, lastError } : row) as Delivery
+      return { rows: rows.map(shown), total }
     },
     /** @throws Fail 404, or 409 for one that has not failed or whose channel cannot send. */
     retry(id: string, now: string): { before: Delivery; after: Delivery } {

@@ -65,14 +65,18 @@ export function settlement(parts: Parts) {
           const status = nextAttemptAt === undefined ? 'failed' : 'queued'
           if (!attempts.end(row.id, status, e.message, nextAttemptAt ?? now, now)) continue
           write(row, 'failed', named({ error: e.message, nextAttemptAt }), now)
-          if (status === 'failed') alarm.open(row, e.message, now)
+          if (status === 'failed' && !ofOnePerson(row, e)) alarm.open(row, e.message, now)
         }
-        channels.failed(channelId, e.message, e.gone === true, now)
+        if (!rows.every((row) => ofOnePerson(row, e))) channels.failed(channelId, e.message, e.gone === true, now)
         if (e.gone) disabled(channelId, e.message, now)
       }),
   }
 }
 export type Settlement = ReturnType<typeof settlement>
+
+/** Their mailbox refuses: the channel itself works. */
+const ofOnePerson = ({ userId }: Waiting, { final, gone }: { final?: boolean; gone?: boolean }): boolean =>
+  userId !== null && final === true && gone !== true
 
 const named = (fields: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null))

@@ -190,8 +190,8 @@ function enqueue({ ids, links, queue }: Parts, to: Terms, subject: Subject, slot
 }
 
 /** It is over as it begins: a recovery, or what there is nothing to do about. */
-const onlyInforms = ({ details, type }: HealthEvent): boolean =>
-  details.autoResolvedReason === 'nothing_to_do' || endedBy(type).length > 0
+const onlyInforms = ({ details, resolvedBy, type }: HealthEvent): boolean =>
+  (details.autoResolvedReason === 'nothing_to_do' && resolvedBy?.startsWith('system:')) || endedBy(type).length > 0
 
 /** Everybody who was told of an event hears of its end, once; what waited to be told is dropped. */
 function ended(parts: Parts, event: HealthEvent, now: string): void {

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { kit } from '../../kit/kit.ts'
 import { peer } from '../../kit/peer.ts'
 import { scratchDir } from '../../kit/scratch.ts'
+import { NO_SMTPD, smtpServer } from '../../kit/smtp.ts'
 import { until } from '../../kit/whole.ts'
 import { answering, hookOf, KEY, world } from './world.ts'
 
@@ -138,16 +139,22 @@ test('who may not read an event does not see its message; history outlives chann
   const seen = async (person: typeof admin) => (await person.get('/notifications')).json.data.length
   assert.equal(await seen(k.person('ann', ['viewer'], [['site', 'North']])), 1)
   assert.equal(await seen(k.person('bob', ['viewer'], [['site', 'South']])), 0)
+  await admin.post(`/settings/notification-channels/${channel.id}/test`)
+  assert.deepEqual([await seen(admin), await seen(k.as('viewer'))], [2, 0], 'a test is for who manages')
   await open(nodeId, { type: 'room.waiting' })
   assert.equal((await admin.delete(`/settings/notification-channels/${channel.id}`)).status, 409)
   await admin.delete(`/settings/notification-rules/${ruleId}`)
   assert.equal((await admin.delete(`/settings/notification-channels/${channel.id}`)).status, 204)
   const rows = (await admin.get('/notifications')).json.data
   assert.deepEqual(
-    rows.map(({ status }: { status: string }) => status),
-    ['failed', 'sent'],
+    rows.map(({ eventType, status }: { eventType?: string; status: string }) => [eventType, status]),
+    [
+      [undefined, 'sent'],
+      ['room.waiting', 'failed'],
+      ['room.remark', 'sent'],
+    ],
   )
-  assert.match(rows[0].lastError, /deleted/)
+  assert.match(rows[1].lastError, /deleted/)
 })
 
 test('how an attempt ended could not be stored: the controller lives, and the message is sent again', async (t) => {
@@ -204,4 +211,33 @@ test('what is over is not told once more', async (t) => {
   await resolve(event)
   const [{ id }] = (await admin.get('/notifications?status=failed')).json.data
   assert.equal((await admin.post(`/notifications/${id}/retry`)).status, 409)
+})
+
+test('a mailbox that refuses is its owner’s affair: nobody else is told', { skip: NO_SMTPD }, async (t) => {
+  const { admin, deliver, k, open, rule } = await world(t)
+  const refuse = { 'admin@example.org': '550 5.1.1 no such mailbox' }
+  const server = await smtpServer(t, { refuse, security: 'none' })
+  const mail = { from: 'rooms@example.org', host: '127.0.0.1', port: server.port, security: 'none', to: [] }
+  await admin.post('/settings/notification-channels', { email: mail, forPeople: true, kind: 'email', name: 'Mail' })
+  await rule({ types: ['controller.*'] })
+  await admin.patch('/auth/me/notifications', { email: { enabled: true, minSeverity: 'info' } })
+  const { id: nodeId } = await k.enroll()
+  await open(nodeId)
+  await deliver()
+  assert.deepEqual(k.rows(`SELECT status FROM notifications`), [{ status: 'failed' }])
+  assert.deepEqual(k.rows(`SELECT type FROM health_events WHERE type LIKE 'controller.%'`), [])
+})
+
+test('who no longer wants mail gets none, also of what waits', async (t) => {
+  const { admin, deliver, k, open, receiver } = await world(t)
+  const mail = { from: 'rooms@example.org', host: '127.0.0.1', port: 1, security: 'none', to: [] }
+  await admin.post('/settings/notification-channels', { email: mail, forPeople: true, kind: 'email', name: 'Mail' })
+  await admin.patch('/auth/me/notifications', { email: { enabled: true, minSeverity: 'info' } })
+  const { id: nodeId } = await k.enroll()
+  await open(nodeId)
+  await deliver()
+  await admin.patch('/auth/me/notifications', { email: { enabled: false } })
+  k.advance('11s')
+  await deliver()
+  assert.deepEqual([k.rows('SELECT id FROM notifications'), receiver.asked], [[], []])
 })
