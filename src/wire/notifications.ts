@@ -119,7 +119,7 @@ const rule = {
     .array(
       text(1, 160).regex(
         /^[A-Za-z0-9_.*-]+$/,
-        'expected a type such as watchdog.silence, or a pattern such as watchdog.*',
+        'expected a type such as watchdog.node_offline, or a pattern such as watchdog.*',
       ),
     )
     .min(1)

@@ -134,6 +134,8 @@ function made(): Write[] {
 }
 
 /** Access itself: for those who administer it, and nobody else. */
+const RULE = { channelId: 'notification_channel_1', minSeverity: 'info', name: 'Mine' }
+
 function administered(self: string): Write[] {
   const resourceGrants = [{ resourceId: '*', resourceType: '*' }]
   const policy = { effect: 'allow', resourceId: '*', resourceType: '*', subjectId: self, subjectType: 'user' }
@@ -147,6 +149,9 @@ function administered(self: string): Write[] {
     ['PATCH', '/auth/groups/nothings', { name: 'Mine' }],
     ['PUT', '/auth/groups/nothings/members', { memberIds: [self] }],
     ['PATCH', '/auth/access-policies', { policies: [policy] }],
+    ['POST', '/settings/notification-rules', { ...RULE, roomIds: [...ROOMS] }],
+    ['POST', '/settings/notification-rules/preview', { minSeverity: 'info', roomIds: [...ROOMS] }],
+    ['PATCH', '/settings/notification-rules/notification_rule_1', { roomIds: [...ROOMS] }],
     ['POST', '/auth/display-links', { name: 'Foyer', site: 'North' }],
     ...ROOMS.map((room): Write => ['POST', '/auth/display-links', { name: 'Foyer', roomIds: [room] }]),
   ]

@@ -31,7 +31,7 @@ const listed = (r: AnyRoute): string | undefined => {
 const UNSCOPED = new Set(['user', 'group', 'session', 'display_link'])
 // Answers with numbers or words in place of things: tests of their own.
 const OTHERWISE = [
-  ...['/events', '/meter-events', '/openapi.json', '/metrics', '/status', '/schedules/calendar'],
+  ...['/docs', '/events', '/meter-events', '/openapi.json', '/metrics', '/status', '/schedules/calendar'],
   ...['/recordings/facets', '/recordings/undelivered'],
   '/settings/switcher-mapping-options',
   // Told with the event they are about: test/controller/notifications/delivery.test.ts.
@@ -90,7 +90,7 @@ test('every read without an id is compared with the oracle, has a test of its ow
   const compared = new Set(collections().map(([r]) => r.path))
   const left = w.k.routes.filter((r) => isRead(r) && bare(r) && !compared.has(r.path) && !OTHERWISE.includes(r.path))
   // Access, and settings of the whole controller.
-  const alone = /^.(auth|settings.controller|nodes.agent-release)/
+  const alone = /^.(auth|settings.(controller|foresight)|nodes.agent-release)/
   assert.deepEqual(
     left.map(({ path }) => path).filter((path) => !alone.test(path)),
     [],

@@ -82,7 +82,7 @@ test('opened, escalated, acknowledged and resolved, each once, under kill -9 at 
   assert.equal(pressed.status, 302)
   assert.equal((await controller.get(`/health-events/${handled.id}`)).status, 'acknowledged')
   await struck(controller, 120)
-  await until('the escalation', () => mails('Nobody has reacted')[0], 60)
+  await until('the escalation', () => mails('Nobody has acknowledged')[0], 60)
   for (const { id } of [ignored, handled]) await controller.post(`/health-events/${id}/resolve`)
   await struck(controller, 10)
   const isQuiet = async () => {

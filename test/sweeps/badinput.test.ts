@@ -21,7 +21,7 @@ test('the good bodies are good: what is refused below is refused for its one fau
   assert.deepEqual(missing.sort(), NEEDS_NOTHING)
   for (const r of bodied.filter(
     (one) =>
-      !/login|pair$|sign-in-link|display-session|me\/password|claim|jobs\/:id\/heartbeat|lifecycle\/:action|restore/.test(
+      !/login|pair$|sign-in-link|display-session|me\/password|claim|doctor-report|jobs\/:id\/heartbeat|lifecycle\/:action|restore/.test(
         one.path,
       ),
   )) {

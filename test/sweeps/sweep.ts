@@ -177,6 +177,10 @@ export const GOOD: Record<string, object> = {
   },
   'POST /nodes/:id/bootstrap': { ...generateSshKey('recorder'), username: 'svc', interfaces: [INTERFACE] },
   'POST /nodes/:id/listen': { enhance: true },
+  'POST /nodes/:id/doctor-report': {
+    report: { checks: [{ id: 'ffmpeg', message: 'ffmpeg 7', status: 'ok' }], ok: true, role: 'agent' },
+    requestId: 'r1',
+  },
   'POST /nodes/:id/meter-frame': {
     capturedAt: '2026-03-02T08:00:00.000Z',
     interfaceId: 'hw:i1',

@@ -30,11 +30,12 @@ async function oldest(agentDir: string): Promise<number | undefined> {
 const takes = (n: number): string => (n === 1 ? '1 take' : `${n} takes`)
 
 export async function takesWaiting(agentDir: string): Promise<Finding> {
+  // First: who may not read the directory would find nothing in it.
+  const since = (await oldest(agentDir)) ?? systemClock.now()
   const { running, undelivered } = heldTakes(agentDir)
   const waiting = undelivered - running
   const beside = running > 0 ? `; ${takes(running)} being captured` : ''
   if (waiting <= 0) return ok(`No take waits for the controller${beside}`)
-  const since = (await oldest(agentDir)) ?? systemClock.now()
   const minutes = Math.floor((systemClock.now() - since) / 60_000)
   if (minutes * 60_000 < WAITS_MS) return ok(`${takes(waiting)} on the way to the controller${beside}`)
   return warn(

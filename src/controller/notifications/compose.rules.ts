@@ -41,7 +41,11 @@ export function eventMessage(
     body: { data: dataOf(subject, url), timestamp: part.createdAt, type: HOOK_TYPES[part.kind] },
     facts: factsOf(sender, subject),
     kind: part.kind,
-    paragraphs: [...saidBy(event), ...(part.kind === 'escalation' ? [phrases.escalationHint] : [])],
+    // What was to be done needs no doing any more.
+    paragraphs: [
+      ...(part.kind === 'resolved' ? [] : saidBy(event)),
+      ...(part.kind === 'escalation' ? [phrases.escalationHint] : []),
+    ],
     severity: part.kind === 'resolved' ? 'info' : event.severity,
     title: [titleOf(phrases, part, event), placeOf(subject)].filter(Boolean).join(' — '),
   }
@@ -75,6 +79,7 @@ function factsOf(sender: Sender, { event, node, recording, room, schedule, site 
     [facts.recorder, node?.name],
     [facts.take, recording?.name],
     [facts.schedule, schedule?.name],
+    [facts.begins, typeof event.details.nextStart === 'string' ? when(sender, event.details.nextStart) : undefined],
     [facts.since, when(sender, event.openedAt)],
     [facts.ended, ended],
   ]
@@ -150,7 +155,7 @@ export function reportMessage(sender: Sender, part: Part, report: Report): Messa
   const { phrases } = sender
   const { figures } = report
   const isWhole = figures.due === figures.made && figures.failedTakes === 0
-  const isWell = isWhole && figures.openUploads === 0 && report.fullDisks.length === 0
+  const isWell = isWhole && figures.openAlerts === 0 && figures.openUploads === 0 && report.fullDisks.length === 0
   const url = address(sender, '/')
   return {
     ...head(sender, part),
@@ -173,6 +178,7 @@ function reportFacts(phrases: Phrases, { disk, figures, fullDisks }: Report): [s
   const { facts } = phrases
   const counted: [string, number][] = [
     [facts.failed, figures.due - figures.made + figures.failedTakes],
+    [facts.alerts, figures.openAlerts],
     [facts.running, figures.running],
     [facts.loudness, figures.loudness],
     [facts.uploads, figures.openUploads],

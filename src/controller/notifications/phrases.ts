@@ -19,6 +19,7 @@ export interface Figures {
   failedTakes: number
   loudness: number
   made: number
+  openAlerts: number
   openUploads: number
   running: number
   updates: number
@@ -35,6 +36,8 @@ export interface Phrases {
   escalated: (sentence: string, minutes: number) => string
   escalationHint: string
   facts: Record<
+    | 'alerts'
+    | 'begins'
     | 'controllerDisk'
     | 'ended'
     | 'failed'
@@ -85,9 +88,11 @@ const en: Phrases = {
   },
   digest: (count) => `${count} more messages in one`,
   digestHint: 'So much happened at once that the rest comes as one list, by kind and place.',
-  escalated: (sentence, minutes) => `Nobody has reacted for ${minutes} min: ${sentence}`,
+  escalated: (sentence, minutes) => `Nobody has acknowledged for ${minutes} min: ${sentence}`,
   escalationHint: 'You get this because nobody has acknowledged it.',
   facts: {
+    alerts: 'Alerts that are open',
+    begins: 'Begins',
     controllerDisk: 'Disk of the controller',
     ended: 'Over since',
     failed: 'Not recorded whole',
@@ -141,9 +146,11 @@ const de: Phrases = {
   },
   digest: (count) => `${count} weitere Meldungen in einer`,
   digestHint: 'Es geschah so viel auf einmal, dass der Rest als eine Liste kommt, nach Art und Ort.',
-  escalated: (sentence, minutes) => `Seit ${minutes} min hat niemand reagiert: ${sentence}`,
+  escalated: (sentence, minutes) => `Seit ${minutes} min hat es niemand bestätigt: ${sentence}`,
   escalationHint: 'Sie erhalten dies, weil es niemand bestätigt hat.',
   facts: {
+    alerts: 'Offene Meldungen',
+    begins: 'Beginnt',
     controllerDisk: 'Platte der Zentrale',
     ended: 'Vorbei seit',
     failed: 'Nicht ganz aufgenommen',

@@ -58,6 +58,10 @@ export function reportStore(db: Db, version: string) {
     columns: 'DISTINCT n.alias AS name',
     from: `health_events h JOIN nodes n ON n.id = h.node_id LEFT JOIN rooms m ON m.id = n.room_id`,
   })
+  const alerts = new Lister<object>(db, {
+    columns: '1',
+    from: `health_events h LEFT JOIN nodes n ON n.id = h.node_id LEFT JOIN rooms m ON m.id = n.room_id`,
+  })
   const nodes = new Lister<object>(db, { columns: '1', from: 'nodes n LEFT JOIN rooms m ON m.id = n.room_id' })
   return (rule: Places, from: string, until: string, disk: Report['disk']): Report => {
     const due = [DUE, during('u.occurrence_at', from, until), ...within(rule, 's.room_id')]
@@ -82,6 +86,7 @@ export function reportStore(db: Db, version: string) {
           MOST_COUNTED,
         ),
         made: dueCount - lostCount,
+        openAlerts: alerts.count([STANDING, ...within(rule, 'n.room_id')], MOST_COUNTED),
         running: slots.count(
           [{ params: {}, sql: RUNNING }, during('u.occurrence_at', from, until), ...within(rule, 's.room_id')],
           MOST_COUNTED,
@@ -99,6 +104,7 @@ export function reportStore(db: Db, version: string) {
 export type ReportStore = ReturnType<typeof reportStore>
 
 const OPEN: Condition = { params: {}, sql: `q.status IN ('queued', 'retrying', 'failed')` }
+const STANDING: Condition = { params: {}, sql: `h.status <> 'resolved' AND h.severity <> 'info'` }
 const FILLING: Condition = { params: {}, sql: `h.type = 'agent.system.disk_pressure' AND h.status <> 'resolved'` }
 const OUTSIDE_THE_NORM: Condition = {
   params: { loud: TOO_LOUD, quiet: TOO_QUIET },

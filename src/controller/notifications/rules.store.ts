@@ -59,7 +59,19 @@ export function ruleStore(db: Db) {
   )
   const drop = db.stmt<{ id: string }>(`DELETE FROM notification_rules WHERE id = @id`)
   const get = (id: string): NotificationRule => shownRule(found(byId.get({ id }), 'Notification rule'))
+  const known = {
+    nodeIds: db.stmt<{ id: string }>(`SELECT 1 FROM nodes WHERE id = @id`),
+    roomIds: db.stmt<{ id: string }>(`SELECT 1 FROM rooms WHERE id = @id`),
+  }
+  /** A rule for a place that is not there would never tell anything, and nobody would notice. */
+  const requirePlaces = (rule: NotificationRule): void => {
+    for (const field of ['nodeIds', 'roomIds'] as const) {
+      const unknown = rule[field]?.find((id) => !known[field].get({ id }))
+      if (unknown !== undefined) throw invalid('Invalid notification rule', [field], `there is no ${unknown}`)
+    }
+  }
   const columns = (rule: NotificationRule, now: string): Params => {
+    requirePlaces(rule)
     for (const field of ['channelId', 'escalateChannelId'] as const) requireChannel(field, rule[field])
     const fault = ruleFault(rule)
     if (fault) throw invalid('Invalid notification rule', [fault.field], fault.why)

@@ -1,6 +1,7 @@
 // Checks of the box itself, whatever it is: disk, clock, service, programs.
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs/promises'
+import * as os from 'node:os'
 import * as path from 'node:path'
 import { systemClock } from '../../kernel/clock.ts'
 import { hasCode } from '../../kernel/durable.ts'
@@ -76,6 +77,9 @@ async function timed(dir: string): Promise<Finding> {
 /** What to do where a directory cannot be written to. */
 export function unwritable(e: unknown, dir: string, { owner, room }: Written): Finding {
   const { code = '' } = e as NodeJS.ErrnoException
+  // Whoever is not the service learns nothing about what the service may do.
+  if (code === 'EACCES' && os.userInfo().username !== owner)
+    return skipped(`${faultWords(e, dir)}. Run it as root: sudo roomtone doctor`)
   const fixes: Record<string, string> = {
     EACCES: `sudo chown -R ${owner}: ${dir}`,
     EDQUOT: room,

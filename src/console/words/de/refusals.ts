@@ -155,8 +155,8 @@ const said: Words['refusals']['said'] = {
   'name another channel': 'Wählen Sie einen anderen Kanal.',
   'quiet hours begin and end at different times': 'Anfang und Ende dürfen nicht gleich sein.',
   'expected a time such as 22:00': 'Eine Uhrzeit wie 22:00 ist nötig.',
-  'expected a type such as watchdog.silence, or a pattern such as watchdog.*':
-    'Ein Typ wie watchdog.silence ist nötig, oder ein Muster wie watchdog.*',
+  'expected a type such as watchdog.node_offline, or a pattern such as watchdog.*':
+    'Ein Typ wie watchdog.node_offline ist nötig, oder ein Muster wie watchdog.*',
   'expected an e-mail address': 'Das ist keine E-Mail-Adresse.',
   'expected 1 to 64 letters, digits, - or _': 'Nötig sind 1 bis 64 Buchstaben, Ziffern, - oder _',
   'a webhook needs a signing key: without one a receiver could not tell our messages from others':

@@ -27,7 +27,7 @@ const WORDS = {
     console: 'Open in the console',
     digest: (level: string) => `Summary, up to ${level.toLowerCase()}`,
     escalated: (level: string) => `${level}, escalated`,
-    footer: 'Sent automatically by Roomtone. Nobody reads answers to this address.',
+    footer: 'Sent automatically by Roomtone. Replies to this address are not read.',
     more: (count: number) => `and ${count} more`,
     note: ' (opens a page with one button)',
     report: 'Daily report',

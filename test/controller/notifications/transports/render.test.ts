@@ -28,7 +28,7 @@ Acknowledge (opens a page with one button):
 https://roomtone.example.org/a/4f9d2c8b7a6e5d4c3b2a190817263544
 
 -- 
-Sent automatically by Roomtone. Nobody reads answers to this address.
+Sent automatically by Roomtone. Replies to this address are not read.
 `,
   )
 })
@@ -44,7 +44,7 @@ test('what there is nothing of leaves no hole', () => {
   })
   assert.equal(
     textOf(bare),
-    'Notification\n[Test]\n\n-- \nSent automatically by Roomtone. Nobody reads answers to this address.\n',
+    'Notification\n[Test]\n\n-- \nSent automatically by Roomtone. Replies to this address are not read.\n',
   )
   assert.doesNotMatch(htmlOf(bare), /<table|<a /)
   assert.equal(shortText(bare, 100), 'Test')
