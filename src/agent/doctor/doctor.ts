@@ -35,6 +35,7 @@ export async function examineAgent(
   const { agentDir, diskPath, renderCommand } = settings
   const reached = reachedBy(config)
   const way = reaching(reached)
+  const asking = (): Asking => ({ answers: way.answers, nodeId: settings.nodeId, reached, token: token() })
   let heard: Promise<DeviceFindings> | undefined
   const device = (which: keyof DeviceFindings): Probe => ({
     limitMs: DEVICE_MS,
@@ -47,7 +48,7 @@ export async function examineAgent(
     'clock.synced': clockOf(way.ahead),
     'controller.resolve': way.resolve,
     'controller.tls': way.tls,
-    'controller.token': (signal) => tokenOf(reached, settings.nodeId, token(), way.answers, signal),
+    'controller.token': (signal) => tokenOf(asking(), signal),
     'device.level': device('level'),
     'device.opens': device('opens'),
     'device.present': () => devicePresent(config, inventory),
@@ -57,7 +58,7 @@ export async function examineAgent(
     'service.unit': unitOf(UNITS.agent),
     'ssh.key': sshKey,
     'takes.waiting': () => takesWaiting(agentDir),
-    'version.newer': (signal) => newer(reached, settings.nodeId, token(), way.answers, signal),
+    'version.newer': (signal) => newer(asking(), signal),
   }
   return await examine('agent', probes, stop)
 }
@@ -86,13 +87,15 @@ const SILENT = skipped('The controller does not answer (controller.tls)')
 const joinAnew = (url: string): string =>
   `sudo roomtone setup agent --controller-url ${url} --pairing-code, with a code from the recorder's page in the console`
 
-async function tokenOf(
-  reached: Reached,
-  nodeId: string,
-  token: string | undefined,
-  answers: () => Promise<boolean>,
-  signal: AbortSignal,
-): Promise<Finding> {
+/** What is asked of the controller, in the name of this recorder. */
+interface Asking {
+  answers: () => Promise<boolean>
+  nodeId: string
+  reached: Reached
+  token: string | undefined
+}
+
+async function tokenOf({ answers, nodeId, reached, token }: Asking, signal: AbortSignal): Promise<Finding> {
   if (token === undefined)
     return fail('This recorder has no token: it has not joined a controller', joinAnew(reached.url))
   if (!(await answers())) return SILENT
@@ -100,13 +103,7 @@ async function tokenOf(
   return judgeToken(await askController(reached, path, { signal, token }), joinAnew(reached.url))
 }
 
-async function newer(
-  reached: Reached,
-  nodeId: string,
-  token: string | undefined,
-  answers: () => Promise<boolean>,
-  signal: AbortSignal,
-): Promise<Finding> {
+async function newer({ answers, nodeId, reached, token }: Asking, signal: AbortSignal): Promise<Finding> {
   if (token === undefined || !(await answers())) return SILENT
   const path = `${API_PREFIX}/nodes/${encodeURIComponent(nodeId)}/agent-release/latest`
   const { status, text } = await askController(reached, path, { signal, token })

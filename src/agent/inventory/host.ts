@@ -2,7 +2,7 @@ import * as fsp from 'node:fs/promises'
 import * as os from 'node:os'
 import * as path from 'node:path'
 import type { Clock } from '../../kernel/clock.ts'
-import { run } from '../../system/host/run.ts'
+import { isClockSynced } from '../../system/host/timesync.ts'
 import type { Runtime } from '../../wire/runtime.ts'
 import { fit } from './alsa.ts'
 
@@ -54,24 +54,17 @@ async function audioBackends(found: Backend[], searchPath: string): Promise<Back
 /** The answer hardly changes, and asking starts a service. */
 const SYNC_KEPT_MS = 300_000
 
+/** A heartbeat does without it, whatever went wrong. */
+const unknown = (): undefined => undefined
+
 /** Whether the clock follows a time server, as systemd tells it; undefined on a machine without systemd. */
 export function clockSync(env: NodeJS.ProcessEnv, clock: Pick<Clock, 'monotonic'>): () => Promise<boolean | undefined> {
   let known: { at: number; synced: boolean | undefined } | undefined
   return async () => {
     const at = clock.monotonic()
-    if (!known || at - known.at >= SYNC_KEPT_MS) known = { at, synced: await askSync(env) }
+    if (!known || at - known.at >= SYNC_KEPT_MS) known = { at, synced: await isClockSynced({ env }).catch(unknown) }
     return known.synced
   }
-}
-
-async function askSync(env: NodeJS.ProcessEnv): Promise<boolean | undefined> {
-  const asked = ['show', '--property=NTPSynchronized', '--value']
-  const { code, stdout } = await run('timedatectl', asked, { env, timeoutMs: 5000 }).catch(() => ({
-    code: -1,
-    stdout: '',
-  }))
-  const said = stdout.trim()
-  return code === 0 && (said === 'yes' || said === 'no') ? said === 'yes' : undefined
 }
 
 /** Without the settings the agent brings itself. */

@@ -1,6 +1,4 @@
-import { Link } from 'wouter-preact'
-import { Title } from '../ui/parts.tsx'
-import ui from '../ui/ui.module.css'
+import { Tabs, Title } from '../ui/parts.tsx'
 import { useWords } from '../words/words.ts'
 import { Displays } from './displays.tsx'
 import { Groups } from './groups.tsx'
@@ -11,6 +9,8 @@ import { Users } from './users.tsx'
 // One's rights are reached from the person, not from a tab.
 const PARTS = { displays: Displays, groups: Groups, policies: Policies, rights: Rights, users: Users }
 type Part = keyof typeof PARTS
+const TABS = ['users', 'groups', 'policies', 'displays'] as const
+const addressOf = (part: Part): string => `/access/${part}`
 
 /** `id`: the part, in the address. */
 export function AccessPage({ id }: { id: string }) {
@@ -20,21 +20,13 @@ export function AccessPage({ id }: { id: string }) {
   return (
     <>
       <Title>{words.access.title}</Title>
-      <nav aria-label={words.access.title}>
-        <ul class={ui.tabs}>
-          {(['users', 'groups', 'policies', 'displays'] as const).map((one) => (
-            <li key={one}>
-              <Link
-                class={ui.tab}
-                href={`/access/${one}`}
-                {...(one === part ? { 'aria-current': 'page' as const } : {})}
-              >
-                {one === 'displays' ? words.displays.title : words.access[one]}
-              </Link>
-            </li>
-          ))}
-        </ul>
-      </nav>
+      <Tabs
+        at={addressOf(part)}
+        label={words.access.title}
+        tabs={TABS.map(
+          (one) => [addressOf(one), one === 'displays' ? words.displays.title : words.access[one]] as const,
+        )}
+      />
       <Shown key={part} />
     </>
   )

@@ -1,6 +1,4 @@
-import { Link } from 'wouter-preact'
-import { classes, Title } from '../ui/parts.tsx'
-import ui from '../ui/ui.module.css'
+import { Tabs, Title } from '../ui/parts.tsx'
 import { useWords } from '../words/words.ts'
 import { Captures } from './captures.tsx'
 import { Uploads } from './uploads.tsx'
@@ -29,17 +27,7 @@ function Heading({ at }: { at: string }) {
   return (
     <>
       <Title>{words.activity.title}</Title>
-      <nav aria-label={words.activity.title}>
-        <ul class={ui.tabs}>
-          {parts.map(([path, word]) => (
-            <li key={path}>
-              <Link href={path} class={classes(ui.tab)} {...(path === at ? { 'aria-current': 'page' as const } : {})}>
-                {word}
-              </Link>
-            </li>
-          ))}
-        </ul>
-      </nav>
+      <Tabs at={at} label={words.activity.title} tabs={parts} />
     </>
   )
 }

@@ -1,7 +1,6 @@
-import { Link } from 'wouter-preact'
 import { useApp } from '../app/context.ts'
 import { SettingsTabs } from '../settings/tabs.tsx'
-import { classes } from '../ui/parts.tsx'
+import { classes, Tabs } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { Channels } from './channels.tsx'
@@ -37,17 +36,7 @@ function Heading({ at }: { at: string }) {
   return (
     <>
       <SettingsTabs at="notifications" />
-      <nav aria-label={words.notifications.title}>
-        <ul class={ui.tabs}>
-          {parts.map(([path, word]) => (
-            <li key={path}>
-              <Link href={path} class={ui.tab} {...(path === at ? { 'aria-current': 'page' as const } : {})}>
-                {word}
-              </Link>
-            </li>
-          ))}
-        </ul>
-      </nav>
+      <Tabs at={at} label={words.notifications.title} tabs={parts} />
     </>
   )
 }

@@ -185,25 +185,18 @@ function Where({ change, places }: { change(places: Places): void; places: Place
   )
 }
 
+/** A time of day, `22:00`. */
+const Time = ({ label, name, value }: { label: string; name: string; value: string | undefined }) => (
+  <Field name={name} type="time" label={label} defaultValue={value} required />
+)
+
 function QuietHours({ first: { quietHours = {} } }: { first: Draft }) {
   const words = useWords()
   return (
     <fieldset class={ui.stack}>
       <legend>{words.notifications.quiet}</legend>
-      <Field
-        name="quietHours.from"
-        type="time"
-        label={words.notifications.quietFrom}
-        defaultValue={quietHours.from}
-        required
-      />
-      <Field
-        name="quietHours.to"
-        type="time"
-        label={words.notifications.quietTo}
-        defaultValue={quietHours.to}
-        required
-      />
+      <Time name="quietHours.from" label={words.notifications.quietFrom} value={quietHours.from} />
+      <Time name="quietHours.to" label={words.notifications.quietTo} value={quietHours.to} />
       <Zone name="quietHours.timezone" value={quietHours.timezone} />
       <Choice
         name="quietHours.exceptSeverity"
@@ -221,13 +214,7 @@ function Report({ first: { dailyReport = {} } }: { first: Draft }) {
     <fieldset class={ui.stack}>
       <legend>{words.notifications.daily}</legend>
       <p class={ui.quiet}>{words.notifications.dailyHint}</p>
-      <Field
-        name="dailyReport.time"
-        type="time"
-        label={words.notifications.dailyAt}
-        defaultValue={dailyReport.time}
-        required
-      />
+      <Time name="dailyReport.time" label={words.notifications.dailyAt} value={dailyReport.time} />
       <Zone name="dailyReport.timezone" value={dailyReport.timezone} />
     </fieldset>
   )

@@ -1,4 +1,3 @@
-import { Link } from 'wouter-preact'
 import type { HealthEvent } from '../../wire/health.ts'
 import type { Node } from '../../wire/nodes.ts'
 import { AlertRow } from '../alerts/row.tsx'
@@ -9,7 +8,7 @@ import { History } from '../library/history.tsx'
 import { present } from '../meters/channels.rules.ts'
 import { MeterStrip } from '../meters/strip.tsx'
 import { When } from '../time/when.tsx'
-import { Badge, type Fact, Facts, Loading, Name, Section, Title } from '../ui/parts.tsx'
+import { Badge, type Fact, Facts, Loading, Name, Section, Tabs, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { Maintenance } from './maintenance.tsx'
@@ -28,6 +27,7 @@ export function RecorderPage({ id, part }: { id: string; part: string }) {
 function Shown({ node, tab }: { node: Node; tab: Tab }) {
   const words = useWords()
   const path = `/recorders/${encodeURIComponent(node.id)}`
+  const addressOf = (one: Tab): string => (one === 'live' ? path : `${path}/${one}`)
   return (
     <>
       <div class={ui.heading}>
@@ -41,21 +41,11 @@ function Shown({ node, tab }: { node: Node; tab: Tab }) {
           <Name>{words.recorders.problems[code] ?? message}</Name>
         </p>
       ))}
-      <nav aria-label={words.recorders.title}>
-        <ul class={ui.tabs}>
-          {TABS.map((one) => (
-            <li key={one}>
-              <Link
-                class={ui.tab}
-                href={one === 'live' ? path : `${path}/${one}`}
-                {...(one === tab ? { 'aria-current': 'page' as const } : {})}
-              >
-                {words.recorders.tabs[one]}
-              </Link>
-            </li>
-          ))}
-        </ul>
-      </nav>
+      <Tabs
+        at={addressOf(tab)}
+        label={words.recorders.title}
+        tabs={TABS.map((one) => [addressOf(one), words.recorders.tabs[one]] as const)}
+      />
       {tab === 'live' && <Live node={node} />}
       {tab === 'setup' && <Setup node={node} />}
       {tab === 'maintenance' && <Maintenance node={node} />}

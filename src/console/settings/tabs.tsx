@@ -1,10 +1,10 @@
-import { Link } from 'wouter-preact'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
-import { Title } from '../ui/parts.tsx'
-import ui from '../ui/ui.module.css'
+import { Tabs, Title } from '../ui/parts.tsx'
 import { useWords } from '../words/words.ts'
 import { FAMILIES, type FamilyName } from './families.rules.ts'
+
+const addressOf = (family: string): string => (family === '' ? '/settings' : `/settings/${family}`)
 
 /** The heading of all settings, and what of them this person may read; `at`: the one that is shown, by its address. */
 export function SettingsTabs({ at }: { at: string }) {
@@ -20,21 +20,11 @@ export function SettingsTabs({ at }: { at: string }) {
   return (
     <>
       <Title>{words.settings.title}</Title>
-      <nav aria-label={words.settings.title}>
-        <ul class={ui.tabs}>
-          {tabs.map(([family, word]) => (
-            <li key={family}>
-              <Link
-                class={ui.tab}
-                href={family === '' ? '/settings' : `/settings/${family}`}
-                {...(family === at ? { 'aria-current': 'page' as const } : {})}
-              >
-                {word}
-              </Link>
-            </li>
-          ))}
-        </ul>
-      </nav>
+      <Tabs
+        at={addressOf(at)}
+        label={words.settings.title}
+        tabs={tabs.map(([family, word]) => [addressOf(family), word ?? family] as const)}
+      />
     </>
   )
 }

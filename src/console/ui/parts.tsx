@@ -1,5 +1,6 @@
 import { type ComponentChildren, Fragment, type JSX } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
 import { ApiError } from '../data/api.ts'
 import { useWords } from '../words/words.ts'
 import { faultText, isEnded, isWithdrawn } from './fault.rules.ts'
@@ -207,3 +208,20 @@ export const Facts = ({ of }: { of: readonly Fact[] }) => (
       ))}
   </dl>
 )
+
+/** The parts of a page, each with an address of its own; `at`: the address of the one that is shown. */
+export function Tabs({ at, label, tabs }: { at: string; label: string; tabs: readonly (readonly [string, string])[] }) {
+  return (
+    <nav aria-label={label}>
+      <ul class={css.tabs}>
+        {tabs.map(([href, word]) => (
+          <li key={href}>
+            <Link class={css.tab} href={href} {...(href === at ? { 'aria-current': 'page' as const } : {})}>
+              {word}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}

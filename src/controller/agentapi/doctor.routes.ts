@@ -24,9 +24,12 @@ export const doctorAgentRoutes = ({ doctor: { calls, reports }, events }: Parts)
     status: 202,
     run: ({ body: { report, requestId }, now, params: { id } }) => {
       if (report.role !== 'agent')
-        throw invalid('Invalid report of the doctor', ['report', 'role'], 'expected the report of a recorder')
+        throw invalid('Invalid doctor report', ['report', 'role'], 'expected the report of a recorder')
       if (!calls.awaits(id, requestId))
-        throw conflict('doctor_not_asked', 'Nobody waits for this report: it came too late, or was sent before')
+        throw conflict(
+          'doctor_not_asked',
+          'This report was not asked for: it came too late, or has already been received',
+        )
       reports.put(id, report, now)
       events.emit('doctor.reported', { nodeId: id, requestId })
       const failing = report.checks.filter(({ status }) => status === 'fail').map((check) => check.id)

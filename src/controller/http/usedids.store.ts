@@ -17,7 +17,7 @@ export function usedIds(db: Db, kind: Kind) {
     /** @throws Fail 409 `id_used_before`. */
     mustBeNew(visible: Visibility, id: string | undefined): void {
       if (id === undefined || visible.unrestricted || !made.get({ id })) return
-      throw conflict('id_used_before', `A ${kind} with this id exists or existed: choose another id, or none`)
+      throw conflict('id_used_before', `A ${kind} with this id exists or existed: choose another id, or leave it out`)
     },
   }
 }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
+import { escapedHtml } from '../../kernel/html.ts'
 import type { HealthEvent } from '../../wire/health.ts'
 import { type Actor, actorOf } from '../http/principal.ts'
 import type { Principals } from '../http/principals.ts'
@@ -9,7 +10,6 @@ import type { Scope } from '../http/scope.ts'
 import type { HealthApi } from '../monitoring/health/api.ts'
 import type { AcknowledgeLinks } from './acknowledge.ts'
 import type { Page, Phrases } from './phrases.ts'
-import { escaped } from './transports/render.rules.ts'
 
 interface Parts {
   clock: Clock
@@ -115,8 +115,8 @@ const POLICY = [
 
 /** A page without script: a title, a paragraph and, with `button`, a form of one button that posts to its own address. */
 function page(status: number, { language, paragraph, title }: Page, button?: string): Response {
-  const form = button === undefined ? '' : `<form method="post"><button>${escaped(button)}</button></form>`
-  const html = `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)}</title><style>${STYLE}</style></head><body><main><h1>${escaped(title)}</h1><p>${escaped(paragraph)}</p>${form}</main></body></html>`
+  const form = button === undefined ? '' : `<form method="post"><button>${escapedHtml(button)}</button></form>`
+  const html = `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapedHtml(title)}</title><style>${STYLE}</style></head><body><main><h1>${escapedHtml(title)}</h1><p>${escapedHtml(paragraph)}</p>${form}</main></body></html>`
   return new Response(html, {
     headers: { 'content-security-policy': POLICY, 'content-type': 'text/html; charset=utf-8' },
     status,

@@ -113,7 +113,11 @@ export function channelStore(db: Db, key: () => Uint8Array) {
       const before = get(id)
       const rules = users.all({ id })
       if (rules.length > 0)
-        throw conflict('notification_channel_in_use', 'Notification channel is used by notification rules', { rules })
+        throw conflict(
+          'notification_channel_in_use',
+          'Notification rules use this channel: give them another one, or delete them, first',
+          { rules },
+        )
       drop.run({ id })
       return before
     },

@@ -1,6 +1,7 @@
 // From what was queued to what a person reads. Pure: the same content gives the same message on every attempt.
 import type { HealthEvent, Severity } from '../../wire/health.ts'
 import type { DeliveryKind } from '../../wire/notifications.ts'
+import { present } from '../store/filter.ts'
 import type { Phrases } from './phrases.ts'
 import type { Report } from './report.store.ts'
 import type { Subject } from './subjects.store.ts'
@@ -92,10 +93,7 @@ const when = ({ phrases, timezone }: Sender, at: string): string =>
   )
 
 const dataOf = ({ event, node, recording, room, schedule, site }: Subject, url: string | undefined) =>
-  defined({ event, node, recording, room, schedule, site, url })
-
-const defined = (fields: Record<string, unknown>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+  present({ event, node, recording, room, schedule, site, url })
 
 const address = ({ address }: Sender, path: string): string | undefined => address && address + path
 
@@ -135,7 +133,7 @@ export function digestMessage(
     ...(url ? { url } : {}),
     at: part.createdAt,
     body: {
-      data: defined({
+      data: present({
         events: subjects.map((subject) => ({ ...dataOf(subject, undefined), kind: subject.kind })),
         url,
       }),
@@ -161,7 +159,7 @@ export function reportMessage(sender: Sender, part: Part, report: Report): Messa
     ...head(sender, part),
     ...(url ? { url } : {}),
     at: part.createdAt,
-    body: { data: defined({ report, url }), timestamp: part.createdAt, type: 'report.daily' },
+    body: { data: present({ report, url }), timestamp: part.createdAt, type: 'report.daily' },
     facts: reportFacts(phrases, report),
     kind: 'report',
     paragraphs: [

@@ -1,12 +1,12 @@
 import { iso } from '../../kernel/clock.ts'
 import { DAY_MS } from '../../kernel/zones.ts'
-import { SEVERITIES, type Severity } from '../../wire/health.ts'
+import type { Severity } from '../../wire/health.ts'
 import type { RulePreview, RulePreviewRequest } from '../../wire/notifications.ts'
 import type { Visibility } from '../http/visibility.ts'
 import { firstSeq } from '../monitoring/health/lifecycle.rules.ts'
 import type { Db } from '../store/db.ts'
 import { type Condition, Lister } from '../store/filter.ts'
-import { concerns, isAtLeast } from './rules.rules.ts'
+import { concerns, isAtLeast, topicOf } from './rules.rules.ts'
 
 const DAYS = 30
 /** Newest events that are examined: a few milliseconds. */
@@ -17,6 +17,7 @@ interface Past {
   openedAt: string
   recordingId: string | null
   roomId: string | null
+  scheduleId: string | null
   severity: Severity
   site: string | null
   type: string
@@ -26,6 +27,7 @@ interface Past {
 export function previewStore(db: Db) {
   const past = new Lister<Past>(db, {
     columns: `h.type, h.severity, h.opened_at AS openedAt, h.node_id AS nodeId, h.recording_id AS recordingId,
+      h.schedule_id AS scheduleId,
       coalesce(r.room_id, s.room_id, n.room_id) AS roomId, coalesce(m.site, n.site) AS site`,
     from: `health_events h LEFT JOIN recordings r ON r.id = h.recording_id LEFT JOIN schedules s ON s.id = h.schedule_id
       LEFT JOIN nodes n ON n.id = coalesce(h.node_id, r.node_id, s.node_id)
@@ -59,7 +61,6 @@ function isMeant({ minSeverity, types = ['*'], ...rule }: RulePreviewRequest, ev
   ].filter((place): place is { id: string; type: string } => place.id !== null)
   const lists = { nodeIds: rule.nodeIds ?? undefined, roomIds: rule.roomIds ?? undefined }
   return (
-    SEVERITIES.includes(event.severity) &&
     isAtLeast(event.severity, minSeverity) &&
     concerns({ ...lists, siteNames: rule.siteNames ?? undefined, types }, event.type, places)
   )
@@ -69,9 +70,9 @@ function isMeant({ minSeverity, types = ['*'], ...rule }: RulePreviewRequest, ev
 function throttled(events: readonly Past[], throttleMs: number): number {
   const last = new Map<string, number>()
   let messages = 0
-  for (const { nodeId, openedAt, recordingId, type } of events) {
-    const topic = JSON.stringify([type, nodeId, recordingId])
-    const at = Date.parse(openedAt)
+  for (const event of events) {
+    const topic = topicOf(event)
+    const at = Date.parse(event.openedAt)
     if (at - (last.get(topic) ?? Number.NEGATIVE_INFINITY) < throttleMs) continue
     last.set(topic, at)
     messages++

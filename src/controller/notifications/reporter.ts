@@ -21,16 +21,16 @@ interface Parts {
 
 /** Queues the daily reports of rules, each once however often the controller starts. */
 export function reporter({ db, ids, queue, report, rules, takes, zones }: Parts) {
-  const reporting = () => rules.active().filter(({ dailyReport }) => dailyReport !== undefined)
+  const reporting = () => rules.active().flatMap((rule) => (rule.dailyReport ? [{ at: rule.dailyReport, rule }] : []))
   return {
     /** When the next report is due, Unix ms. */
     nextAt(now: string): number | undefined {
-      const times = reporting().map(({ dailyReport }) => nextReportAt(dailyReport as never, Date.parse(now), zones))
+      const times = reporting().map(({ at }) => nextReportAt(at, Date.parse(now), zones))
       return times.length > 0 ? Math.min(...times) : undefined
     },
     async queueDue(now: string): Promise<void> {
-      for (const rule of reporting()) {
-        const due = reportDueAt(rule.dailyReport as never, Date.parse(now), zones)
+      for (const { at, rule } of reporting()) {
+        const due = reportDueAt(at, Date.parse(now), zones)
         const until = iso(due)
         // A time to come was noted by a clock that was wrong.
         if (until <= rule.reportedUntil && rule.reportedUntil <= now) continue

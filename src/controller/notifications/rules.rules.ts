@@ -50,6 +50,17 @@ export function concerns(
   )
 }
 
+/** What a rule tells at most once within its throttle. */
+export const topicOf = ({ nodeId, recordingId, scheduleId, type }: Placed): string =>
+  JSON.stringify([type, nodeId ?? null, scheduleId ?? null, recordingId ?? null])
+
+interface Placed {
+  nodeId?: string | null | undefined
+  recordingId?: string | null | undefined
+  scheduleId?: string | null | undefined
+  type: string
+}
+
 const MINUTE_MS = 60_000
 const minutesOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3))
 

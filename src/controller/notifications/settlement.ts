@@ -4,6 +4,7 @@ import type { Audit } from '../http/audit.ts'
 import { systemActor } from '../http/principal.ts'
 import type { HealthApi } from '../monitoring/health/api.ts'
 import type { Db } from '../store/db.ts'
+import { present } from '../store/filter.ts'
 import type { AttemptStore, Waiting } from './attempts.store.ts'
 import { retryAt } from './rules.rules.ts'
 import { DELIVERY_FAILED } from './telling.ts'
@@ -24,7 +25,7 @@ export function settlement(parts: Parts) {
   const alarm = alarms(parts, channels)
   const write = (row: Waiting, name: 'delivered' | 'failed', details: Record<string, unknown>, now: string): void => {
     const { channelId, id, kind, ruleId, userId } = row
-    const told = { attempt: row.attempts + 1, channelId, kind, ...named({ ruleId, userId }), ...details }
+    const told = { attempt: row.attempts + 1, channelId, kind, ...present({ ruleId, userId }), ...details }
     const target = { type: 'notification', id }
     const outcome = name === 'delivered' ? 'succeeded' : 'failed'
     audit.write(
@@ -52,7 +53,8 @@ export function settlement(parts: Parts) {
       db.tx(() => {
         const now = iso(clock.now())
         for (const row of rows)
-          if (attempts.end(row.id, 'sent', warning ?? null, now, now)) write(row, 'delivered', named({ warning }), now)
+          if (attempts.end(row.id, 'sent', warning ?? null, now, now))
+            write(row, 'delivered', present({ warning }), now)
         channels.sent(channelId, warning ?? null, now)
         alarm.resolve(channelId, 'delivered_again', now)
       }),
@@ -64,7 +66,7 @@ export function settlement(parts: Parts) {
           const nextAttemptAt = again === undefined ? undefined : iso(again)
           const status = nextAttemptAt === undefined ? 'failed' : 'queued'
           if (!attempts.end(row.id, status, e.message, nextAttemptAt ?? now, now)) continue
-          write(row, 'failed', named({ error: e.message, nextAttemptAt }), now)
+          write(row, 'failed', present({ error: e.message, nextAttemptAt }), now)
           if (status === 'failed' && !ofOnePerson(row, e)) alarm.open(row, e.message, now)
         }
         if (!rows.every((row) => ofOnePerson(row, e))) channels.failed(channelId, e.message, e.gone === true, now)
@@ -77,9 +79,6 @@ export type Settlement = ReturnType<typeof settlement>
 /** Their mailbox refuses: the channel itself works. */
 const ofOnePerson = ({ userId }: Waiting, { final, gone }: { final?: boolean; gone?: boolean }): boolean =>
   userId !== null && final === true && gone !== true
-
-const named = (fields: Record<string, unknown>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null))
 
 function channelStates(db: Db) {
   const sent = db.stmt<{ id: string; now: string; warning: string | null }>(

@@ -10,7 +10,7 @@ import { endedBy } from '../monitoring/health/ends.rules.ts'
 import type { AcknowledgeLinks } from './acknowledge.ts'
 import type { PeopleStore } from './people.store.ts'
 import type { QueueStore, Recipient } from './queue.store.ts'
-import { concerns, isAtLeast, releasedAt, type Zones } from './rules.rules.ts'
+import { concerns, isAtLeast, releasedAt, topicOf, type Zones } from './rules.rules.ts'
 import type { RuleStore, StandingRule } from './rules.store.ts'
 import type { Subject, SubjectStore } from './subjects.store.ts'
 
@@ -135,9 +135,6 @@ function throttledUntil({ queue }: Parts, terms: Terms, event: HealthEvent, now:
   if (last.at > now) return Date.parse(last.at)
   return Math.max(Date.parse(now), Date.parse(last.at) + terms.throttleSeconds * 1000)
 }
-
-const topicOf = ({ nodeId, recordingId, scheduleId, type }: HealthEvent): string =>
-  JSON.stringify([type, nodeId, scheduleId, recordingId])
 
 function escalate(parts: Parts, terms: Terms, subject: Subject, toldAt: number, now: string): void {
   const { escalation } = terms

@@ -8,6 +8,7 @@ import { hasCode } from '../../kernel/durable.ts'
 import { faultWords } from '../../kernel/words.ts'
 import type { Finding } from '../../wire/doctor.ts'
 import { NotStarted, type RunResult, run } from '../host/run.ts'
+import { isClockSynced } from '../host/timesync.ts'
 import { type Free, judgeClock, judgeSpace, judgeSync, judgeUnit, type UnitFacts } from './box.rules.ts'
 import { fail, ok, type Probe, skipped } from './examine.ts'
 
@@ -102,18 +103,11 @@ async function asked(command: string, args: readonly string[], signal: AbortSign
   }
 }
 
-/** Whether a time server sets this machine's clock; undefined when the system does not say. */
-async function isSynced(signal: AbortSignal): Promise<boolean | undefined> {
-  const said = await asked('timedatectl', ['show', '-p', 'NTPSynchronized', '--value'], signal)
-  const word = said?.stdout.trim()
-  return word === 'yes' || word === 'no' ? word === 'yes' : undefined
-}
-
 /** `ahead`: how far this clock is ahead of the controller's, seconds, where that can be told. */
 export const clockOf =
   (ahead: () => Promise<number | undefined> = async () => undefined) =>
   async (signal: AbortSignal): Promise<Finding> => {
-    const [apart, synced] = await Promise.all([ahead(), isSynced(signal)])
+    const [apart, synced] = await Promise.all([ahead(), isClockSynced({ signal })])
     return judgeClock({ ahead: apart, synced })
   }
 

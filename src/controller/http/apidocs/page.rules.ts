@@ -1,4 +1,5 @@
 // The OpenAPI document as one page of plain HTML: no script, nothing from elsewhere (ADR-0040).
+import { escapedHtml } from '../../../kernel/html.ts'
 import { type Schema, written } from './shapes.rules.ts'
 
 interface Content {
@@ -39,9 +40,6 @@ interface Entry {
   path: string
 }
 
-const ENTITIES: Record<string, string> = { '"': '&quot;', '&': '&amp;', '<': '&lt;', '>': '&gt;' }
-const esc = (text: string): string => text.replaceAll(/["&<>]/g, (c) => ENTITIES[c] as string)
-
 /** The page in pieces, of which each takes a millisecond or two to make. */
 export function* apiPage(document: Described): Generator<string> {
   const { components, info } = document
@@ -52,19 +50,19 @@ export function* apiPage(document: Described): Generator<string> {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${esc(info.title)}: API</title>
+<title>${escapedHtml(info.title)}: API</title>
 <link rel="stylesheet" href="/docs.css">
 </head>
 <body>
 <header>
-<h1>${esc(info.title)}: API</h1>
-<p>Version ${esc(info.version)}. For programs: <a href="/api/v1/openapi.json">openapi.json</a>, from which clients are generated.
+<h1>${escapedHtml(info.title)}: API</h1>
+<p>Version ${escapedHtml(info.version)}. For programs: <a href="/api/v1/openapi.json">openapi.json</a>, from which clients are generated.
 Answers are <code>{ data }</code>, errors <code>{ error }</code>, with <code>reason</code> for programs.</p>
 </header>
 <nav aria-label="Contents">
 <h2>Contents</h2>
 <ul>
-${[...families].map(([name, all]) => `<li><a href="#${anchor(name)}">${esc(name)}</a> ${all.length}</li>`).join('\n')}
+${[...families].map(([name, all]) => `<li><a href="#${anchor(name)}">${escapedHtml(name)}</a> ${all.length}</li>`).join('\n')}
 <li><a href="#credentials">Credentials</a></li>
 <li><a href="#errors">Errors and reasons</a></li>
 <li><a href="#types">Types</a></li>
@@ -73,7 +71,7 @@ ${[...families].map(([name, all]) => `<li><a href="#${anchor(name)}">${esc(name)
 <main>
 `
   for (const [name, entries] of families) {
-    yield `<section aria-labelledby="${anchor(name)}">\n<h2 id="${anchor(name)}">${esc(name)}</h2>\n`
+    yield `<section aria-labelledby="${anchor(name)}">\n<h2 id="${anchor(name)}">${escapedHtml(name)}</h2>\n`
     for (const entry of entries) yield operation(entry, components, shown)
     yield '</section>\n'
   }
@@ -109,19 +107,23 @@ function familyOf(path: string): string {
 const shape =
   (schemas: Record<string, Schema>) =>
   (text: string): string =>
-    esc(text).replaceAll(/\b[A-Z]\w+\b/g, (name) => (schemas[name] ? `<a href="#type-${name}">${name}</a>` : name))
+    escapedHtml(text).replaceAll(/\b[A-Z]\w+\b/g, (name) =>
+      schemas[name] ? `<a href="#type-${name}">${name}</a>` : name,
+    )
 
 type Shown = (text: string) => string
 
 function operation({ method, operation: o, path }: Entry, components: Described['components'], shown: Shown): string {
-  const who = [...new Set(o.security.flatMap(Object.keys))].map((name) => `<a href="#credentials">${esc(name)}</a>`)
+  const who = [...new Set(o.security.flatMap(Object.keys))].map(
+    (name) => `<a href="#credentials">${escapedHtml(name)}</a>`,
+  )
   const facts = [
     `Who: ${who.join(' or ') || 'anybody'}`,
-    ...(o['x-permission'] ? [`permission <code>${esc(o['x-permission'])}</code>`] : []),
-    `audited as <code>${esc(o.summary)}</code>`,
+    ...(o['x-permission'] ? [`permission <code>${escapedHtml(o['x-permission'])}</code>`] : []),
+    `audited as <code>${escapedHtml(o.summary)}</code>`,
   ]
-  return `<details id="${esc(o.operationId)}">
-<summary><h3><span class="method">${method}</span> <code>${esc(path).replaceAll('/', '/<wbr>')}</code></h3></summary>
+  return `<details id="${escapedHtml(o.operationId)}">
+<summary><h3><span class="method">${method}</span> <code>${escapedHtml(path).replaceAll('/', '/<wbr>')}</code></h3></summary>
 <p>${facts.join('; ')}.</p>
 ${[parameters(o, 'path', shown), parameters(o, 'query', shown), body(o, shown), answers(o, components, shown)].join('')}</details>
 `
@@ -148,11 +150,11 @@ function answers({ responses }: Operation, { responses: common }: Described['com
   const own = Object.entries(responses).filter(([, { $ref }]) => !$ref)
   const refusals = Object.entries(responses).flatMap(([status, { $ref }]) => {
     const words = common[$ref?.split('/').at(-1) ?? '']?.description
-    return words && status !== 'default' ? [`${status} (${esc(words)})`] : []
+    return words && status !== 'default' ? [`${status} (${escapedHtml(words)})`] : []
   })
   const told = own.map(([status, { content, description = '' }]) => {
     const schema = content?.['application/json']?.schema
-    const title = `Answer ${status}${/^(Success|Done, no body)$/.test(description) ? '' : `: ${esc(description)}`}`
+    const title = `Answer ${status}${/^(Success|Done, no body)$/.test(description) ? '' : `: ${escapedHtml(description)}`}`
     return block(title, schema ? shown(written(schema)) : content ? 'the content itself' : 'no body')
   })
   return `${told.join('')}<p class="refusals"><a href="#errors">Refusals</a>: ${refusals.join(', ')}.</p>\n`
@@ -162,7 +164,7 @@ const block = (title: string, text: string): string => `<h4>${title}</h4>\n<pre 
 
 function credentials({ securitySchemes }: Described['components']): string {
   const items = Object.entries(securitySchemes).map(
-    ([name, { description }]) => `<dt>${esc(name)}</dt><dd>${ticked(description)}</dd>`,
+    ([name, { description }]) => `<dt>${escapedHtml(name)}</dt><dd>${ticked(description)}</dd>`,
   )
   return `<section aria-labelledby="credentials">
 <h2 id="credentials">Credentials</h2>
@@ -174,17 +176,17 @@ ${items.join('\n')}
 `
 }
 
-const ticked = (text: string): string => esc(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>')
+const ticked = (text: string): string => escapedHtml(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>')
 
 function errors({ responses }: Described['components'], reasons: Reason[], shown: Shown): string {
   const kinds = Object.entries(responses).map(([name, { content, description = '' }]) => {
     const schema = content?.['application/json']?.schema
     const status = name === 'Default' ? 'any other' : name.slice(1)
-    return `<tr><td>${status}</td><td>${esc(description)}</td><td><code>${schema ? shown(written(schema)) : ''}</code></td></tr>`
+    return `<tr><td>${status}</td><td>${escapedHtml(description)}</td><td><code>${schema ? shown(written(schema)) : ''}</code></td></tr>`
   })
   const rows = reasons.map(
     ({ messages, parts, reason, status }) =>
-      `<tr><td><code>${esc(reason)}</code></td><td>${esc(status)}</td><td>${esc(messages.join(' · '))}</td><td>${esc(parts.join(', '))}</td></tr>`,
+      `<tr><td><code>${escapedHtml(reason)}</code></td><td>${escapedHtml(status)}</td><td>${escapedHtml(messages.join(' · '))}</td><td>${escapedHtml(parts.join(', '))}</td></tr>`,
   )
   return `<section aria-labelledby="errors">
 <h2 id="errors">Errors and reasons</h2>

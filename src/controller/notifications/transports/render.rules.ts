@@ -1,5 +1,6 @@
 // What people see of a message: as text, as HTML, and in the few lines of a push notification. What they are made of may be
 // names that somebody chose: nothing in them is markup, breaks a line, turns the direction of text, or is without end.
+import { escapedHtml } from '../../../kernel/html.ts'
 import { bounded, type Message } from './transport.ts'
 
 const MOST = { factLabel: 60, facts: 40, factValue: 500, paragraph: 2_000, paragraphs: 40, title: 150 }
@@ -130,12 +131,12 @@ const FONT = 'font-family:system-ui,-apple-system,Segoe UI,Roboto,Helvetica,Aria
 export function htmlOf(message: Message): string {
   const { facts, links, paragraphs, state, title } = shown(message)
   const parts = [
-    `<p style="margin:0 0 12px"><span style="${badgeStyle(toneOf(message))}">${escaped(state)}</span></p>`,
-    `<h1 dir="auto" style="font-size:20px;line-height:1.3;margin:0 0 16px">${escaped(title)}</h1>`,
-    ...paragraphs.map((text) => `<p dir="auto" style="margin:0 0 12px">${escaped(text)}</p>`),
+    `<p style="margin:0 0 12px"><span style="${badgeStyle(toneOf(message))}">${escapedHtml(state)}</span></p>`,
+    `<h1 dir="auto" style="font-size:20px;line-height:1.3;margin:0 0 16px">${escapedHtml(title)}</h1>`,
+    ...paragraphs.map((text) => `<p dir="auto" style="margin:0 0 12px">${escapedHtml(text)}</p>`),
     facts.length > 0 ? tableOf(facts) : '',
     links.length > 0 ? `<p style="margin:20px 0 0">${links.map(buttonOf).join('\n')}</p>` : '',
-    `<p style="margin:28px 0 0;font-size:13px;opacity:.75">${escaped(wordsOf(message).footer)}</p>`,
+    `<p style="margin:28px 0 0;font-size:13px;opacity:.75">${escapedHtml(wordsOf(message).footer)}</p>`,
   ]
   return `<!doctype html>
 <html lang="${message.language ?? 'en'}">
@@ -144,7 +145,7 @@ export function htmlOf(message: Message): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="supported-color-schemes" content="light dark">
-<title>${escaped(title)}</title>
+<title>${escapedHtml(title)}</title>
 </head>
 <body style="margin:0;padding:0">
 <div style="${FONT};font-size:16px;line-height:1.5;max-width:600px;margin:0 auto;padding:24px 16px;overflow-wrap:anywhere;word-break:break-word">
@@ -162,8 +163,8 @@ function tableOf(facts: Shown['facts']): string {
   const cell = 'padding:6px 12px 6px 0;border-top:1px solid #8c8c8c;text-align:left;vertical-align:top'
   const rows = facts.map(
     ([label, value]) =>
-      `<tr><th scope="row" style="${cell};font-weight:400;opacity:.75;width:30%">${escaped(label)}</th>` +
-      `<td dir="auto" style="${cell};padding-right:0">${escaped(value)}</td></tr>`,
+      `<tr><th scope="row" style="${cell};font-weight:400;opacity:.75;width:30%">${escapedHtml(label)}</th>` +
+      `<td dir="auto" style="${cell};padding-right:0">${escapedHtml(value)}</td></tr>`,
   )
   return `<table style="border-collapse:collapse;width:100%;margin:16px 0 0;font-size:15px">\n${rows.join('\n')}\n</table>`
 }
@@ -172,13 +173,8 @@ function tableOf(facts: Shown['facts']): string {
 function buttonOf({ href, label }: Shown['links'][number], at: number): string {
   const colours = at === 0 ? `background:${TONES.normal};color:#ffffff` : 'background:#e7e7ea;color:#1a1a1a'
   const style = `display:inline-block;margin:0 8px 8px 0;padding:10px 18px;border-radius:6px;${colours};font-weight:600;text-decoration:none`
-  return `<a href="${escaped(href)}" style="${style}">${escaped(label)}</a>`
+  return `<a href="${escapedHtml(href)}" style="${style}">${escapedHtml(label)}</a>`
 }
-
-const ENTITIES: Record<string, string> = { '"': '&quot;', '&': '&amp;', "'": '&#39;', '<': '&lt;', '>': '&gt;' }
-
-/** Text as HTML shows it. */
-export const escaped = (text: string): string => text.replace(/["&'<>]/g, (character) => ENTITIES[character] as string)
 
 /** For a push notification, without its title: at most `mostBytes` of UTF-8, never empty. */
 export function shortText(message: Message, mostBytes: number): string {
