@@ -17,6 +17,8 @@ test('a take tells what it sounds like after its first minute, and all of it onc
   fs.writeFileSync(path.join(dir, 'room.raw'), pcm(format, 90 * format.rate, [noise(1, 0.01), noise(2, 0.001)]))
   const captureCommand = path.join(dir, 'arecord')
   fs.writeFileSync(captureCommand, `#!/bin/sh\nexec cat ${dir}/room.raw\n`, { mode: 0o755 })
+  // A busy machine is no stalled device: reopened, the program would begin anew.
+  const patient = { ...quick, stalledSeconds: 60 }
   const bus = createBus()
   const ear = new Ear()
   const accumulator = new Accumulator(format, { clipDbfs: -1, seconds: 1 })
@@ -27,7 +29,7 @@ test('a take tells what it sounds like after its first minute, and all of it onc
       for (const slice of accumulator.slices()) ear.heard(opening, slice)
     },
   })
-  const feeds = new Feeds({ bus, clock: systemClock, settings: quick })
+  const feeds = new Feeds({ bus, clock: systemClock, settings: patient })
   t.after(() => feeds.stop())
   const posted: SoundReading[] = []
   const delivered: number[] = []
@@ -37,7 +39,7 @@ test('a take tells what it sounds like after its first minute, and all of it onc
       delivered.push(w.link.uploads.length)
     },
   }
-  const w = world(t, { captureCommand }, tempDir(t), { ear, feeds, sounds })
+  const w = world(t, { ...patient, captureCommand }, tempDir(t), { ear, feeds, sounds })
   const command = { captureChannelSelection: [2], captureDevice: 'hw:1', captureSampleRate: 8000, durationSeconds: 80 }
   w.runner.accept(w.link.add(job('a', command)))
   await w.runner.idle()
@@ -55,5 +57,7 @@ test('a take tells what it sounds like after its first minute, and all of it onc
     )
     assert.ok(Math.abs(reading.prints[0]!.floorDbfs + 65) < 1, String(reading.prints[0]!.floorDbfs))
   }
-  assert.ok((posted[1] as { seconds: number }).seconds >= 79)
+  // The block that ends a take is not heard any more: up to 64 KiB of a pipe, which are two seconds here.
+  const { seconds } = posted[1] as { seconds: number }
+  assert.ok(seconds >= 77.5, String(seconds))
 })
