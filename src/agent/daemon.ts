@@ -170,10 +170,11 @@ export class Daemon {
   }
 
   async #beat(): Promise<void> {
-    const { clock, health, link, runner } = this.#deps
+    const { clock, health, heartbeatMs, link, runner } = this.#deps
     const { agentVersion, hostname, interfaces, ipAddresses, runtime: found } = await this.#inventory.get()
     const skewSeconds = this.#skewSeconds
-    const runtime = skewSeconds === undefined ? found : { ...found, clock: { ...found.clock, skewSeconds } }
+    const paced = { ...found, heartbeatSeconds: Math.max(1, Math.round(heartbeatMs / 1000)) }
+    const runtime = skewSeconds === undefined ? paced : { ...paced, clock: { ...found.clock, skewSeconds } }
     const wasFailing = this.#exchanges.failing('node_heartbeat')
     const status = runner.recording() ? 'recording' : 'online'
     const done = await this.#exchanges.run('node_heartbeat', async () => {
@@ -216,7 +217,7 @@ export class Daemon {
   }
 
   async #claimLoop(): Promise<void> {
-    const { hold, log, pollMs, runner, token } = this.#deps
+    const { hold, pollMs, runner, token } = this.#deps
     const forget = hold.onAsked(() => this.#claimBell.ring())
     for (let failures = 0; !this.#claiming.signal.aborted; ) {
       const asked = hold.asked()
@@ -232,7 +233,7 @@ export class Daemon {
       }
       try {
         await this.#claim(full)
-        if (failures > 0) log.info('claiming jobs works again')
+        if (failures > 0) this.#claimRecovered()
         failures = 0
       } catch (e) {
         if (this.#claiming.signal.aborted) break
@@ -306,6 +307,12 @@ export class Daemon {
     if (jobs.length === 0) return
     this.#deps.log.info('recording jobs claimed', { jobs: jobs.map((job) => job.id) })
     this.#noted = Promise.all([this.#noted, this.#deps.runner.accept(jobs)])
+  }
+
+  #claimRecovered(): void {
+    const { health, log } = this.#deps
+    log.info('claiming jobs works again')
+    health.report({ severity: 'info', type: 'agent.recording_job.claim_next_recovered' })
   }
 
   #claimFailed(e: unknown, failures: number): void {

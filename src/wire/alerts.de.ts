@@ -55,6 +55,7 @@ export const ALERTS: Record<string, string> = {
   'agent.recording_job.chunked_completed': 'Alle Teile einer Aufnahme sind angekommen',
   'agent.recording_job.chunked_started': 'Eine Aufnahme wird in Teilen gesendet, während sie läuft',
   'agent.recording_job.claim_next_failed': 'Der Rekorder konnte nicht nach Aufnahmen fragen',
+  'agent.recording_job.claim_next_recovered': 'Der Rekorder fragt wieder nach Aufnahmen',
   'agent.recording_job.control_plane_failed': 'Die Zentrale antwortet nicht; die Aufnahme geht weiter',
   'agent.recording_job.control_plane_recovered': 'Die Zentrale antwortet wieder',
   'agent.recording_job.disk_space_cleanup_attempted': 'Auf dem Rekorder wurden Kopien gelöscht, um Platz zu schaffen',
@@ -119,6 +120,7 @@ export const ALERTS: Record<string, string> = {
   'watchdog.node_offline': 'Der Rekorder ist nicht verbunden',
   'watchdog.quality_anomaly': 'Eine Aufnahme rauscht, brummt oder knistert',
   'watchdog.scheduled_low_signal': 'Eine Aufnahme ist zu leise oder ohne Sprache',
+  'watchdog.take_not_begun': 'Eine Aufnahme hat nicht begonnen',
 }
 
 /** A kind of alert; one without a sentence, as a person reported it, by the words of its name. */

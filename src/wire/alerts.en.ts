@@ -55,6 +55,7 @@ export const ALERTS: Record<string, string> = {
   'agent.recording_job.chunked_completed': 'All parts of a take have arrived',
   'agent.recording_job.chunked_started': 'A take is sent in parts while it is recorded',
   'agent.recording_job.claim_next_failed': 'The recorder could not ask for its recordings',
+  'agent.recording_job.claim_next_recovered': 'The recorder asks for its recordings again',
   'agent.recording_job.control_plane_failed': 'The controller does not answer; the recording goes on',
   'agent.recording_job.control_plane_recovered': 'The controller answers again',
   'agent.recording_job.disk_space_cleanup_attempted': 'Copies were deleted on the recorder to make room',
@@ -119,6 +120,7 @@ export const ALERTS: Record<string, string> = {
   'watchdog.node_offline': 'The recorder is not connected',
   'watchdog.quality_anomaly': 'A recording has noise, hum or static',
   'watchdog.scheduled_low_signal': 'A recording is too quiet, or without speech',
+  'watchdog.take_not_begun': 'A recording has not begun',
 }
 
 /** A kind of alert; one without a sentence, as a person reported it, by the words of its name. */

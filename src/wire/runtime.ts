@@ -30,6 +30,8 @@ export const Runtime = z.object({
   denoiser: Denoiser.optional().catch(undefined),
   /** Whether the program that encodes takes (ffmpeg) is installed there. */
   encoder: z.enum(['missing', 'ready']).optional().catch(undefined),
+  /** Pause between its heartbeats. */
+  heartbeatSeconds: z.number().int().min(1).max(3600).optional().catch(undefined),
   kernelRelease: toldText(1, 255).optional(),
   osName: toldText(1, 255).optional(),
   uptimeSeconds: z.number().int().min(0).optional(),

@@ -44,7 +44,7 @@ export function eventMessage(
     kind: part.kind,
     // What was to be done needs no doing any more.
     paragraphs: [
-      ...(part.kind === 'resolved' ? [] : saidBy(event)),
+      ...(part.kind === 'resolved' ? textsOf(event, 'result') : textsOf(event, 'message', 'remedy')),
       ...(part.kind === 'escalation' ? [phrases.escalationHint] : []),
     ],
     severity: part.kind === 'resolved' ? 'info' : event.severity,
@@ -68,8 +68,8 @@ const placeOf = ({ node, room, site }: Subject): string | undefined =>
   room ? [room.name, site].filter(Boolean).join(', ') : node?.name
 
 /** What the source of the event says, in its own words. */
-const saidBy = ({ details }: HealthEvent): string[] =>
-  ['message', 'remedy'].map((field) => details[field]).filter((text): text is string => typeof text === 'string')
+const textsOf = ({ details }: HealthEvent, ...fields: string[]): string[] =>
+  fields.map((field) => details[field]).filter((text): text is string => typeof text === 'string')
 
 function factsOf(sender: Sender, { event, node, recording, room, schedule, site }: Subject): [string, string][] {
   const { facts } = sender.phrases
@@ -80,12 +80,15 @@ function factsOf(sender: Sender, { event, node, recording, room, schedule, site 
     [facts.recorder, node?.name],
     [facts.take, recording?.name],
     [facts.schedule, schedule?.name],
-    [facts.begins, typeof event.details.nextStart === 'string' ? when(sender, event.details.nextStart) : undefined],
+    [facts.begins, isTime(event.details.nextStart) ? when(sender, event.details.nextStart) : undefined],
     [facts.since, when(sender, event.openedAt)],
     [facts.ended, ended],
   ]
   return rows.filter((row): row is [string, string] => row[1] !== undefined)
 }
+
+/** Details are whatever a recorder or a person reports. */
+const isTime = (value: unknown): value is string => typeof value === 'string' && !Number.isNaN(Date.parse(value))
 
 const when = ({ phrases, timezone }: Sender, at: string): string =>
   new Intl.DateTimeFormat(phrases.locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: timezone }).format(

@@ -11,7 +11,7 @@ import type { Reporter } from './reporter.ts'
 import type { Sending } from './sender.ts'
 import type { Settlement } from './settlement.ts'
 import type { Telling } from './telling.ts'
-import { type Receipt, TransportError } from './transports/transport.ts'
+import { type Message, type Receipt, TransportError } from './transports/transport.ts'
 
 interface Parts {
   /** Where a person's own mail goes; undefined when nothing may be told to them any more. */
@@ -213,7 +213,22 @@ export class Deliveries {
     const { addressOf, sending } = this.parts
     const [{ content, userId }] = rows as [Waiting]
     const to = userId === null ? undefined : addressOf(userId, eventOf(content))
-    return sending.send(channelId, sending.compose(rows), to, signal)
+    return sending.send(channelId, this.compose(channelId, rows), to, signal)
+  }
+
+  /** What cannot be put into words now never will be, and must not stop what comes after it. */
+  private compose(channelId: string, rows: Waiting[]): Message {
+    const { log, sending } = this.parts
+    try {
+      return sending.compose(rows)
+    } catch (e) {
+      log.error('internal error: a notification cannot be put into words and is given up. Please report this', {
+        channelId,
+        notificationIds: rows.map(({ id }) => id),
+        ...errorFields(e),
+      })
+      throw new TransportError('internal error: see the log of the controller', { final: true })
+    }
   }
 }
 

@@ -6,7 +6,7 @@ import type { Visibility } from '../http/visibility.ts'
 import { firstSeq } from '../monitoring/health/lifecycle.rules.ts'
 import type { Db } from '../store/db.ts'
 import { type Condition, Lister } from '../store/filter.ts'
-import { concerns, isAtLeast, topicOf } from './rules.rules.ts'
+import { concerns, isAtLeast, patienceFor, topicOf } from './rules.rules.ts'
 
 const DAYS = 30
 /** Newest events that are examined: a few milliseconds. */
@@ -16,6 +16,7 @@ interface Past {
   nodeId: string | null
   openedAt: string
   recordingId: string | null
+  resolvedAt: string | null
   roomId: string | null
   scheduleId: string | null
   severity: Severity
@@ -26,7 +27,7 @@ interface Past {
 /** What a rule would have told of the past. */
 export function previewStore(db: Db) {
   const past = new Lister<Past>(db, {
-    columns: `h.type, h.severity, h.opened_at AS openedAt, h.node_id AS nodeId, h.recording_id AS recordingId,
+    columns: `h.type, h.severity, h.opened_at AS openedAt, h.resolved_at AS resolvedAt, h.node_id AS nodeId, h.recording_id AS recordingId,
       h.schedule_id AS scheduleId,
       coalesce(r.room_id, s.room_id, n.room_id) AS roomId, coalesce(m.site, n.site) AS site`,
     from: `health_events h LEFT JOIN recordings r ON r.id = h.recording_id LEFT JOIN schedules s ON s.id = h.schedule_id
@@ -62,9 +63,14 @@ function isMeant({ minSeverity, types = ['*'], ...rule }: RulePreviewRequest, ev
   const lists = { nodeIds: rule.nodeIds ?? undefined, roomIds: rule.roomIds ?? undefined }
   return (
     isAtLeast(event.severity, minSeverity) &&
+    hasLasted(event) &&
     concerns({ ...lists, siteNames: rule.siteNames ?? undefined, types }, event.type, places)
   )
 }
+
+/** What may pass by itself and did is told to nobody. */
+const hasLasted = ({ openedAt, resolvedAt, type }: Past): boolean =>
+  resolvedAt === null || Date.parse(resolvedAt) - Date.parse(openedAt) >= patienceFor(type)
 
 /** Of events on one topic within the throttle, only the last is told, and only if it is still open then: at most one each. */
 function throttled(events: readonly Past[], throttleMs: number): number {

@@ -4,6 +4,7 @@ import type { Delivery, DeliveryFilters, DeliveryKind, DeliveryStatus } from '..
 import type { Visibility } from '../http/visibility.ts'
 import type { Db, Params } from '../store/db.ts'
 import { Lister, present, when } from '../store/filter.ts'
+import type { Said } from './rules.rules.ts'
 
 /** A message to be queued. */
 export interface Queued {
@@ -95,6 +96,7 @@ export function queueStore(db: Db) {
       return { before, after: get(id) }
     },
     ...queueing(db),
+    ...standingEvents(db),
   }
 }
 export type QueueStore = ReturnType<typeof queueStore>
@@ -175,5 +177,27 @@ function queueing(db: Db) {
     dropHeldOf: (eventId: string, { ruleId, userId }: Recipient): void => void dropOf.run({ eventId, ruleId, userId }),
     /** When this recipient was last told on a topic, or will be; ISO. */
     lastOn: (topic: string, { ruleId, userId }: Recipient, now: string) => lastOn.get({ now, ruleId, topic, userId }),
+  }
+}
+
+/** Events that stand at a recorder, and who was told of them. */
+function standingEvents(db: Db) {
+  const said = db.stmt<Recipient & { nodeId: string; types: string }, Said>(
+    `SELECT n.severity, n.content ->> '$.event.details.nextStart' AS nextStart
+      FROM health_events h INDEXED BY health_standing JOIN notifications n ON n.health_event_id = h.id
+      WHERE h.node_id = @nodeId AND h.type IN (SELECT value FROM json_each(@types)) AND h.status <> 'resolved'
+        AND n.kind = 'event' AND n.status <> 'failed' AND n.held < 2 AND n.rule_id IS @ruleId AND n.user_id IS @userId`,
+  )
+  const standing = db.stmt<{ nodeId: string; types: string }, { id: string }>(
+    `SELECT h.id FROM health_events h INDEXED BY health_standing
+      WHERE h.node_id = @nodeId AND h.type IN (SELECT value FROM json_each(@types)) AND h.status <> 'resolved'`,
+  )
+  return {
+    /** What this recipient was told of standing events of a recorder, of these types. */
+    said: (nodeId: string, types: readonly string[], { ruleId, userId }: Recipient): Said[] =>
+      said.all({ nodeId, ruleId, types: JSON.stringify(types), userId }),
+    /** Ids of standing events of a recorder, of these types. */
+    standing: (nodeId: string, types: readonly string[]): string[] =>
+      standing.all({ nodeId, types: JSON.stringify(types) }).map(({ id }) => id),
   }
 }

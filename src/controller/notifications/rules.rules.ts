@@ -1,5 +1,5 @@
 import { DAY_MS, type Zone } from '../../kernel/zones.ts'
-import { SEVERITIES, type Severity } from '../../wire/health.ts'
+import { type HealthEvent, SEVERITIES, type Severity } from '../../wire/health.ts'
 import type { DailyReport, NotificationRule, QuietHours } from '../../wire/notifications.ts'
 import type { Pair } from '../http/principal.ts'
 
@@ -47,6 +47,59 @@ export function concerns(
     isAt('node', rule.nodeIds) &&
     isAt('room', rule.roomIds) &&
     isAt('site', rule.siteNames)
+  )
+}
+
+/** Trouble between a recorder and the controller: a restart of the controller is felt by every recorder, and soon over. */
+const PASSING = [
+  'agent.*.sync_failed',
+  'agent.recording_job.claim_next_failed',
+  'agent.recording_job.control_plane_failed',
+]
+/** What may pass by itself is told when it has lasted so long, ms. */
+const PASSES_MS = 120_000
+
+/** How long an event of a type has to last before anybody is told, ms. */
+export const patienceFor = (type: string): number => (PASSING.some((pattern) => meets(type, pattern)) ? PASSES_MS : 0)
+
+const [OFFLINE, FORESEEN_OFFLINE] = ['watchdog.node_offline', 'foresight.recorder_offline']
+/** That a recorder is silent is one trouble, whoever notices it: each of these is said by those. */
+const SAID_BY: Readonly<Record<string, readonly string[]>> = {
+  [FORESEEN_OFFLINE]: [OFFLINE],
+  [OFFLINE]: [FORESEEN_OFFLINE, 'watchdog.take_not_begun'],
+}
+
+/** The types of events that may say the same as this one, of the same recorder. */
+export const saidBy = (type: string): readonly string[] => SAID_BY[type] ?? []
+/** The types that an event of this type may have said. */
+export const saying = (type: string): string[] => Object.keys(SAID_BY).filter((said) => saidBy(said).includes(type))
+
+/** What somebody was told of another event that stands. */
+export interface Said {
+  /** The start of the recording it names; null: none. */
+  nextStart: string | null
+  severity: Severity
+}
+
+/** Whether that says all of this event: as severe, and of the same recording where this one foresees for one. */
+export const isSaid = (
+  { details, severity, type }: Pick<HealthEvent, 'details' | 'severity' | 'type'>,
+  told: readonly Said[],
+): boolean =>
+  told.some(
+    (one) => isAtLeast(one.severity, severity) && (type !== FORESEEN_OFFLINE || one.nextStart === details.nextStart),
+  )
+
+/** What is foreseen of a recording ends when it is due, whether or not the trouble does: then other alerts go on with it. */
+const DUE_ANYWAY: readonly unknown[] = ['slot_ended', 'start_refused']
+const OVER_ONCE_BEGUN: readonly string[] = [FORESEEN_OFFLINE, 'foresight.clash']
+
+/** Whether the end of an event is not the end of its trouble: nobody is told that it is over. */
+export function goesOn({ details, type }: Pick<HealthEvent, 'details' | 'type'>): boolean {
+  const { autoResolvedReason } = details
+  if (!type.startsWith('foresight.')) return false
+  return (
+    DUE_ANYWAY.includes(autoResolvedReason) || (autoResolvedReason === 'take_began' && !OVER_ONCE_BEGUN.includes(type))
   )
 }
 

@@ -10,7 +10,18 @@ import { endedBy } from '../monitoring/health/ends.rules.ts'
 import type { AcknowledgeLinks } from './acknowledge.ts'
 import type { PeopleStore } from './people.store.ts'
 import type { QueueStore, Recipient } from './queue.store.ts'
-import { concerns, isAtLeast, releasedAt, topicOf, type Zones } from './rules.rules.ts'
+import {
+  concerns,
+  goesOn,
+  isAtLeast,
+  isSaid,
+  patienceFor,
+  releasedAt,
+  saidBy,
+  saying,
+  topicOf,
+  type Zones,
+} from './rules.rules.ts'
 import type { RuleStore, StandingRule } from './rules.store.ts'
 import type { Subject, SubjectStore } from './subjects.store.ts'
 
@@ -41,6 +52,8 @@ interface Terms extends Recipient {
 /** What makes an event worth a message: it began, it began again, or it became more severe. */
 type News = 'opened' | 'raised'
 
+/** What another event had said is told once that one is over, unless it ends as well within this time, ms. */
+const UNSAID_MS = 60_000
 // Of people's own mail.
 const PEOPLE_THROTTLE_SECONDS = 300
 /** Opened when messages cannot be delivered; never told through the channel that fails. */
@@ -77,7 +90,7 @@ export function telling(parts: Parts) {
 }
 export type Telling = ReturnType<typeof telling>
 
-function announce(parts: Parts, event: HealthEvent, news: News, now: string): void {
+function announce(parts: Parts, event: HealthEvent, news: News, now: string, afterMs = patienceFor(event.type)): void {
   const { forPeople, people, rules, scope, subjectOf } = parts
   const standing = rules.active()
   const toPeople = forPeople() !== undefined && people.isAnyone()
@@ -86,9 +99,9 @@ function announce(parts: Parts, event: HealthEvent, news: News, now: string): vo
   const places = scope.expand({ type: 'health_event', id: event.id })
   for (const rule of standing) {
     const isMeant = isAtLeast(event.severity, rule.minSeverity) && concerns(rule, event.type, places)
-    if (isMeant && isSince(event, rule.createdAt, now)) tell(parts, termsOf(rule), subject, news, now)
+    if (isMeant && isSince(event, rule.createdAt, now)) tell(parts, termsOf(rule), subject, { afterMs, news }, now)
   }
-  if (toPeople) people.announce(subject, 'event', { news, subject }, now)
+  if (toPeople) people.announce(subject, 'event', { afterMs, news, subject }, now)
 }
 
 /** Whether it began after a rule was made, or somebody asked; a time ahead was noted by a clock that was wrong. */
@@ -111,21 +124,35 @@ const termsOf = (rule: StandingRule): Terms => ({
 const isOwnFailure = ({ details, type }: HealthEvent, channelId: string): boolean =>
   type === DELIVERY_FAILED && details.channelId === channelId
 
-function tell(parts: Parts, terms: Terms, subject: Subject, news: News, now: string): void {
+interface Announcement {
+  /** How long it is kept back, ms: it may be over by then. */
+  afterMs: number
+  news: News
+}
+
+function tell(parts: Parts, terms: Terms, subject: Subject, { afterMs, news }: Announcement, now: string): void {
   const { queue } = parts
   const { event } = subject
   if (news === 'raised') queue.dropHeldOf(event.id, terms)
   const known = queue.ofEvent(event.id, terms)
   const standing = known.slice(known.findLastIndex(({ kind }) => kind === 'resolved') + 1)
   const told = standing.filter(({ kind }) => kind === 'event')
+  if (told.length === 0 && isSaidAlready(parts, terms, event)) return
   const isNews = told.length === 0 || (news === 'raised' && told.every(({ severity }) => severity !== event.severity))
-  const at = told.length === 0 ? throttledUntil(parts, terms, event, now) : Date.parse(now)
+  const fresh = () => Math.max(throttledUntil(parts, terms, event, now), Date.parse(now) + afterMs)
+  const at = told.length === 0 ? fresh() : Date.parse(now)
   const due = dueOf(parts, terms, event.severity, at)
   const openedBy = known.find(({ channelId }) => channelId === terms.channelId)?.conversation
   if (isNews && !isOwnFailure(event, terms.channelId))
     enqueue(parts, terms, subject, { ...due, kind: 'event', openedBy }, now)
   if (event.status === 'open' && !standing.some(({ kind }) => kind === 'escalation'))
     escalate(parts, terms, subject, due.dueAt, now)
+}
+
+/** Whether this recipient knows of the same trouble by another event. */
+function isSaidAlready({ queue }: Parts, terms: Terms, event: HealthEvent): boolean {
+  const types = saidBy(event.type)
+  return event.nodeId !== undefined && types.length > 0 && isSaid(event, queue.said(event.nodeId, types, terms))
 }
 
 /** What is more severe than the last of its topic is not throttled. Unix ms. */
@@ -194,7 +221,8 @@ const onlyInforms = ({ details, resolvedBy, type }: HealthEvent): boolean =>
 function ended(parts: Parts, event: HealthEvent, now: string): void {
   const { people, queue, rules, subjectOf } = parts
   queue.dropHeld(event.id)
-  if (onlyInforms(event)) return
+  tellUnsaid(parts, event, now)
+  if (onlyInforms(event) || goesOn(event)) return
   const told = queue.told(event.id)
   const subject = subjectOf(event)
   const standing = new Map(rules.active().map((rule) => [rule.id, rule]))
@@ -210,6 +238,13 @@ function ended(parts: Parts, event: HealthEvent, now: string): void {
   if (isToldToPeople) people.announce(subject, 'resolved', { subject }, now)
 }
 
+/** What this event had said as well, and still stands, has to speak for itself. */
+function tellUnsaid(parts: Parts, { nodeId, type }: HealthEvent, now: string): void {
+  const types = saying(type)
+  if (nodeId === undefined || types.length === 0) return
+  for (const id of parts.queue.standing(nodeId, types)) announce(parts, parts.health.get(id), 'opened', now, UNSAID_MS)
+}
+
 function tellPerson(
   parts: Parts,
   person: { minSeverity: Severity; since: string; userId: string },
@@ -219,7 +254,11 @@ function tellPerson(
   const { forPeople, principals, queue, scope } = parts
   const channelId = forPeople()
   const who = principals.person(person.userId)
-  const { news, subject } = JSON.parse(fanout.content) as { news?: News; subject: Subject }
+  const {
+    afterMs = 0,
+    news = 'opened',
+    subject,
+  } = JSON.parse(fanout.content) as Partial<Announcement> & { subject: Subject }
   const { event } = subject
   const target = { type: 'health_event', id: event.id }
   if (channelId === undefined || !who || !scope.decide(who, 'health:read', target).allowed) return
@@ -227,7 +266,7 @@ function tellPerson(
   const terms = { acknowledges, channelId, ruleId: null, throttleSeconds: PEOPLE_THROTTLE_SECONDS, userId: who.id }
   if (fanout.kind === 'event') {
     const isMeant = isAtLeast(event.severity, person.minSeverity) && isSince(event, person.since, now)
-    if (isMeant && !isOwnFailure(event, channelId)) tell(parts, terms, subject, news ?? 'opened', now)
+    if (isMeant && !isOwnFailure(event, channelId)) tell(parts, terms, subject, { afterMs, news }, now)
     return
   }
   const conversation = queue.told(event.id).find(({ userId }) => userId === who.id)?.conversation

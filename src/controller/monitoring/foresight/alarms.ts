@@ -10,6 +10,8 @@ const ACTOR = systemActor('foresight')
 /** What is told of a risk. */
 export interface Telling {
   details: Record<string, unknown>
+  /** It need not be watched for a while: its nature is to have lasted. */
+  hasLasted?: boolean | undefined
   kind: ForesightKind
   nodeId: string | undefined
   /** Absent for a risk of the controller itself. */

@@ -10,6 +10,8 @@ export interface End {
   excepted: number
   /** An alarm of the schedule says why it does not start. */
   refused: number
+  /** It is due, and its recorder has not begun. */
+  waiting: number
   slotAt: string | null
 }
 
@@ -27,6 +29,7 @@ export interface Occurrence {
 /** Why what was foreseen of this occurrence is over, whether or not the risk is; undefined while it waits for its start. */
 export function overBecause(end: End, { nodeId, occurrenceAt, startAt }: Occurrence, now: string): string | undefined {
   if (end.id === null) return 'schedule_deleted'
+  if (end.waiting === 1) return undefined
   if (end.outcome !== null) return OUTCOMES[end.outcome]
   if (end.nodeStatus === 'retired') return 'node_retired'
   if (end.enabled !== 1) return 'schedule_disabled'
@@ -38,4 +41,5 @@ export function overBecause(end: End, { nodeId, occurrenceAt, startAt }: Occurre
 }
 
 /** Whether the occurrence itself is over: what stands against the next one is told anew. */
-export const isOver = ({ excepted, outcome }: End): boolean => outcome !== null || excepted === 1
+export const isOver = ({ excepted, outcome, waiting }: End): boolean =>
+  (outcome !== null && waiting === 0) || excepted === 1

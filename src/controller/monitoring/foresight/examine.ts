@@ -16,7 +16,7 @@ import { faultsOf } from '../../schedules/risks.rules.ts'
 import type { UploadsApi } from '../../uploads/api.ts'
 import type { LiveApi } from '../listen/api.ts'
 import type { FactStore, Identity, KnownDevice } from './facts.store.ts'
-import type { Arriving, Coming, Facts } from './risks.rules.ts'
+import { type Arriving, type Coming, type Facts, isDoubted } from './risks.rules.ts'
 import { clashes } from './rivals.rules.ts'
 import { type Load, needOf } from './room.rules.ts'
 
@@ -82,6 +82,7 @@ export function examiner(parts: ExamineParts) {
           ...ofNode(node),
           clash: take.foreseen ? clash[i] : undefined,
           device: device?.alias,
+          doubted: node !== undefined && isDoubted(silenceOf(node), take.slot.startAt, Date.parse(now)),
           disk: diskOf(node, own, loads.slice(0, i), around.isTold('disk_short', take.schedule.id)),
           faults,
           instead: insteadOf(node, device),
@@ -163,6 +164,12 @@ function ofNode(node: Node | undefined): Pick<Facts, 'alias' | 'lastSeenAt' | 's
     unsynced: clock?.synced === false,
   }
 }
+
+const silenceOf = ({ lastSeenAt, runtime, status }: Node) => ({
+  // Never heard of, it is not doubted but offline.
+  heartbeatSeconds: status === 'provisioning' ? undefined : runtime?.heartbeatSeconds,
+  lastSeenAt,
+})
 
 function diskOf(node: Node | undefined, own: Load, before: readonly Load[], told: boolean): Facts['disk'] {
   const room = node?.runtime?.disk?.roomBytes

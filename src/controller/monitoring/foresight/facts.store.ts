@@ -61,6 +61,9 @@ export function factStore(db: Db) {
     `SELECT DISTINCT s.node_id AS nodeId FROM json_each(@ids) wanted CROSS JOIN schedules s ON s.id = wanted.value
       WHERE s.node_id IS NOT NULL`,
   )
+  const silent = db.stmt<{ before: string; ids: string }, { id: string }>(
+    `SELECT n.id FROM json_each(@ids) wanted CROSS JOIN nodes n ON n.id = wanted.value WHERE n.last_seen_at < @before`,
+  )
   return {
     /** Enabled schedules that record between the two, by their next start. */
     due: (now: string, until: string): DueRow[] => due.all({ now, until }),
@@ -69,6 +72,9 @@ export function factStore(db: Db) {
       told.all({ nodeId, type }).map(({ details, openedAt }) => ({ details: JSON.parse(details), openedAt })),
     /** Of all jobs whose takes have yet to arrive. */
     underWay: (): Command[] => underWay.all({}).map(({ command }) => JSON.parse(command)),
+    /** Those of these recorders that have not reported since `before`. */
+    silentOf: (nodeIds: Iterable<string>, before: string): string[] =>
+      silent.all({ before, ids: JSON.stringify([...nodeIds]) }).map(({ id }) => id),
     nodesOf: (scheduleIds: Iterable<string>): string[] =>
       nodeOf.all({ ids: JSON.stringify([...scheduleIds]) }).map(({ nodeId }) => nodeId),
     ...deviceMemory(db),
@@ -110,6 +116,8 @@ function standingEvents(db: Db) {
   const end = db.stmt<{ date: string; nodeId: string | null; occurrenceAt: string; scheduleId: string }, End>(
     `SELECT s.id, s.enabled, s.node_id AS nodeId, s.slot_at AS slotAt,
        (SELECT outcome FROM schedule_runs WHERE schedule_id = @scheduleId AND occurrence_at = @occurrenceAt) AS outcome,
+       EXISTS (SELECT 1 FROM schedule_runs u JOIN recording_jobs j ON j.recording_id = u.recording_id
+         WHERE u.schedule_id = @scheduleId AND u.occurrence_at = @occurrenceAt AND j.status = 'queued') AS waiting,
        (SELECT status FROM nodes WHERE id = @nodeId) AS nodeStatus,
        EXISTS (SELECT 1 FROM json_each(s.recurrence, '$.exceptions') e WHERE @date BETWEEN
           coalesce(e.value ->> '$.date', e.value ->> '$.startDate') AND coalesce(e.value ->> '$.date', e.value ->> '$.endDate')) AS excepted,

@@ -144,9 +144,9 @@ export class Following {
       if (before.occurrenceAt === occurrenceAt) return []
       const end = this.#parts.facts.endOf(scheduleId, before)
       const reason = isOver(end) ? overBecause(end, before, this.#now) : undefined
-      if (reason === undefined) return []
-      standing.delete(event.kind)
-      return [this.#resolution(event, reason)]
+      // Due and not begun: it stays as it is, and is no event of the next one.
+      if (reason !== undefined || end.waiting === 1) standing.delete(event.kind)
+      return reason === undefined ? [] : [this.#resolution(event, reason)]
     })
   }
 
@@ -174,7 +174,7 @@ export class Following {
 
   #open(key: string, group: string, telling: Telling): Step[] {
     const { alarms, facts, holds } = this.#parts
-    if (!holds.lasts(key, group, 'there', this.#at)) return []
+    if (!telling.hasLasted && !holds.lasts(key, group, 'there', this.#at)) return []
     const { details, kind, scheduleId } = telling
     if (scheduleId !== undefined && facts.dismissed(typeOf(kind), scheduleId, String(details.occurrenceAt))) return []
     holds.drop(key)
@@ -192,7 +192,7 @@ export class Following {
     return { changesAlarm: true, run: () => this.#parts.alarms.resolve(kind, id, reason, this.#now) }
   }
 
-  #telling({ details, fatal, kind }: Foreseen, coming: Coming): Telling {
+  #telling({ details, fatal, hasLasted, kind }: Foreseen, coming: Coming): Telling {
     const { endAt, nodeId, occurrenceAt, occurrenceDate, scheduleId, scheduleName, startAt } = coming
     const severity = severityOf(this.#kinds[kind], fatal, startAt, Date.parse(this.#now))
     const when = {
@@ -203,7 +203,7 @@ export class Following {
       recordsNothing: fatal,
       scheduleName,
     }
-    return { details: { ...details, ...when }, kind, nodeId, scheduleId, severity }
+    return { details: { ...details, ...when }, hasLasted, kind, nodeId, scheduleId, severity }
   }
 
   #ownTelling({ details, fatal, kind, startAt }: HouseRisk): Telling {

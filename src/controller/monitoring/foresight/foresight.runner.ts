@@ -14,7 +14,7 @@ import type { Examined, Examiner } from './examine.ts'
 import type { FactStore, StandingRow } from './facts.store.ts'
 import { Following, HOUSE } from './follow.ts'
 import { Holds } from './holds.ts'
-import { type Arriving, houseRisks } from './risks.rules.ts'
+import { type Arriving, type Coming, houseRisks, SOON_MS } from './risks.rules.ts'
 import type { ForesightSettingsStore } from './settings.store.ts'
 
 interface Parts {
@@ -36,6 +36,10 @@ interface Parts {
 export const FORESIGHT_RUNNER = 'foresight'
 /** What changes together is looked at together, ms. */
 const WAKE_AFTER_MS = 1000
+/** While recorders are needed soon, it is looked so often whether one has gone silent, ms; and after this silence. */
+const [GLANCE_MS, SILENT_MS] = [10_000, 15_000]
+/** A recorder that reports again after the controller was away has had so long, seconds. */
+const BACK_SECONDS = 60
 /** A regular pass may come a moment early. */
 const SLACK_MS = 1000
 
@@ -56,12 +60,16 @@ export function foresightRunner(parts: Parts): Runner & { wake: (changed: Change
   const changed = { nodes: new Set<string>(), schedules: new Set<string>() }
   let wokenAt: number | undefined
   let lastWhole: number | undefined
+  let lastAt = 0
+  /** Recorders whose next take begins soon. */
+  let soon: ReadonlySet<string> = new Set()
 
   /** What this pass looks at; undefined: everything. */
-  const scopeOf = (at: number): Scope | undefined => {
+  const scopeOf = (at: number, now: string): Scope | undefined => {
     const late = lastWhole === undefined || at - lastWhole >= intervalSeconds * 1000 - SLACK_MS
     const schedules = new Set(changed.schedules)
-    const nodes = new Set([...changed.nodes, ...holds.lasted(at), ...facts.nodesOf(schedules)])
+    const silent = facts.silentOf(soon, iso(Date.parse(now) - SILENT_MS))
+    const nodes = new Set([...changed.nodes, ...holds.lasted(at), ...facts.nodesOf(schedules), ...silent])
     const whole = late || nodes.has(HOUSE)
     changed.nodes.clear()
     changed.schedules.clear()
@@ -76,14 +84,18 @@ export function foresightRunner(parts: Parts): Runner & { wake: (changed: Change
     intervalSeconds,
     due() {
       const at = clock.monotonic()
-      const next = Math.min(wokenAt ?? Number.POSITIVE_INFINITY, holds.next(at))
+      const glance = soon.size > 0 ? lastAt + GLANCE_MS : Number.POSITIVE_INFINITY
+      const next = Math.min(wokenAt ?? Number.POSITIVE_INFINITY, holds.next(at), glance)
       return Number.isFinite(next) ? iso(clock.now() + Math.max(0, next - at)) : undefined
     },
     async tick(now) {
       const at = clock.monotonic()
       present.note(at)
-      const scope = scopeOf(at)
-      return onePass(parts, { at, heard: present.lasts(parts.offlineAfterSeconds), holds, now, scope })
+      lastAt = at
+      const scope = scopeOf(at, now)
+      const { neededSoon, ...result } = await onePass(parts, { at, holds, isBack: present.lasts, now, scope })
+      if (neededSoon) soon = neededSoon
+      return result
     },
     wake({ nodeId, scheduleId }) {
       if (nodeId !== undefined) changed.nodes.add(nodeId)
@@ -102,14 +114,22 @@ interface Scope {
 
 interface Pass {
   at: number
-  /** Whether recorders have had time to report since the controller runs. */
-  heard: boolean
   holds: Holds
+  /** Whether recorders have had so many seconds to report since the controller runs. */
+  isBack: (seconds: number) => boolean
   now: string
   scope: Scope | undefined
 }
 
-async function onePass(parts: Parts, pass: Pass): Promise<object> {
+interface Passed {
+  changes: number
+  looked: number
+  /** Recorders whose next take begins soon; only a pass over all knows. */
+  neededSoon: Set<string> | undefined
+  whole: boolean
+}
+
+async function onePass(parts: Parts, pass: Pass): Promise<Passed> {
   const { alarms, clock, db, facts, settings, troubles } = parts
   const { at, holds, now, scope } = pass
   const following = new Following({ alarms, facts, holds }, settings.get(), now, at)
@@ -117,6 +137,7 @@ async function onePass(parts: Parts, pass: Pass): Promise<object> {
   const around = { now, troubles: troubles(now) }
   const turn = sharing()
   const takes: Arriving[] = []
+  const neededSoon = new Set<string>()
   let changes = 0
   let waiting: Step[] = []
   /** Writes once there is enough for a transaction, and at the end. */
@@ -132,7 +153,8 @@ async function onePass(parts: Parts, pass: Pass): Promise<object> {
     const isTold = (kind: ForesightKind, scheduleId: string) => following.isTold(kind, scheduleId, nodeId)
     const examined = parts.examine(nodeId, ids, { ...around, isTold })
     takes.push(...examined.map(({ arriving }) => arriving))
-    await apply(examined.flatMap((take) => judged(following, take, pass)))
+    if (nodeId !== undefined && examined.some(({ coming }) => isSoon(coming, now))) neededSoon.add(nodeId)
+    await apply(examined.flatMap((take) => judged(parts, following, take, pass)))
     await turn()
   }
   const concerned = ({ nodeId = '', scheduleId = '' }: StandingRow) =>
@@ -140,8 +162,11 @@ async function onePass(parts: Parts, pass: Pass): Promise<object> {
   await apply(following.left(concerned))
   await apply(scope ? [] : await houseSteps(parts, following, takes, now), 0)
   holds.sweep(scope?.nodes)
-  return { changes, looked: takes.length, whole: scope === undefined }
+  return { changes, looked: takes.length, neededSoon: scope ? undefined : neededSoon, whole: scope === undefined }
 }
+
+/** Soon, or before the next pass over all. */
+const isSoon = ({ startAt }: Coming, now: string): boolean => startAt - Date.parse(now) <= SOON_MS + 60_000
 
 /** Due schedules by their recorder; undefined: without one. */
 function byRecorder(facts: FactStore, now: string, scope: Scope | undefined): Map<string | undefined, string[]> {
@@ -156,8 +181,10 @@ function byRecorder(facts: FactStore, now: string, scope: Scope | undefined): Ma
 }
 
 /** A recorder that has had no time to report since the controller was away is neither offline nor well. */
-function judged(following: Following, take: Examined, { heard }: Pass): Step[] {
-  if (heard || !take.facts.faults.includes('recorder_offline')) return following.take(take)
+function judged({ offlineAfterSeconds }: Parts, following: Following, take: Examined, { isBack }: Pass): Step[] {
+  const { doubted, faults } = take.facts
+  const isOffline = faults.includes('recorder_offline')
+  if (isOffline ? isBack(offlineAfterSeconds) : !doubted || isBack(BACK_SECONDS)) return following.take(take)
   following.leave(take.coming)
   return []
 }

@@ -28,6 +28,8 @@ export interface Facts {
   /** What people call the device it would record from. */
   device: string | undefined
   disk: { aloneFits: boolean; neededBytes: number; roomBytes: number } | undefined
+  /** Its recorder is needed soon and has been silent for longer than it should, but is not offline yet. */
+  doubted: boolean
   /** As the calendar tells them. */
   faults: readonly Risk[]
   /** A device that is there in place of an absent one. */
@@ -48,6 +50,8 @@ export interface Foreseen {
   details: Record<string, unknown>
   /** As things are, nothing (or not the beginning) would be recorded. */
   fatal: boolean
+  /** It need not be watched for a while: silence lasts. */
+  hasLasted?: boolean
   kind: ForesightKind
 }
 
@@ -79,12 +83,27 @@ export function foreseen(facts: Facts): Foreseen[] {
   return [...(fault ? [fault] : []), ...beside, ...clash(facts), ...destination(facts)]
 }
 
+/** A recorder is needed soon, ms before the start. */
+export const SOON_MS = 10 * 60_000
+/** And is doubted after so many heartbeats that did not come, and so many seconds at the least. */
+const [MISSED_BEATS, LEAST_SILENT_SECONDS] = [4, 15]
+
+/** Whether a recorder that is needed soon has gone silent. `heartbeatSeconds`: as it told; one that does not tell is not doubted. */
+export function isDoubted(
+  { heartbeatSeconds, lastSeenAt }: { heartbeatSeconds: number | undefined; lastSeenAt: string },
+  startAt: number,
+  now: number,
+): boolean {
+  if (heartbeatSeconds === undefined || startAt - now > SOON_MS) return false
+  return now - Date.parse(lastSeenAt) > Math.max(LEAST_SILENT_SECONDS, MISSED_BEATS * heartbeatSeconds) * 1000
+}
+
 const UNSERVED = ['node_retired', 'schedule_node_not_found']
 
-function offline({ alias, faults, lastSeenAt, refused }: Facts): Foreseen | undefined {
+function offline({ alias, doubted, faults, lastSeenAt, refused }: Facts): Foreseen | undefined {
   if (faults.includes('recorder_missing') || UNSERVED.includes(refused?.reason ?? ''))
     return risk('recorder_offline', true, 'The schedule has no recorder', 'Choose a recorder in the schedule')
-  if (!faults.includes('recorder_offline')) return undefined
+  if (!faults.includes('recorder_offline') && !doubted) return undefined
   if (lastSeenAt === undefined)
     return risk(
       'recorder_offline',
@@ -93,7 +112,10 @@ function offline({ alias, faults, lastSeenAt, refused }: Facts): Foreseen | unde
       'Set it up: it waits for its first start',
     )
   const remedy = 'Check its power and its network; it records as soon as it reports again'
-  return risk('recorder_offline', true, `The recorder ${alias} does not report`, remedy, { lastSeenAt })
+  return {
+    ...risk('recorder_offline', true, `The recorder ${alias} does not report`, remedy, { lastSeenAt }),
+    hasLasted: true,
+  }
 }
 
 const GONE = ['no_capture_device', 'recording_interface_not_found', 'schedule_interface_not_found']

@@ -25,6 +25,7 @@ export type AlarmStem =
   | 'low_signal'
   | 'node_offline'
   | 'quality_anomaly'
+  | 'take_not_begun'
 
 const ACTOR = systemActor('watchdog')
 
@@ -92,9 +93,10 @@ export function alarms(health: HealthStore, audit: Audit) {
       health.refresh(event, after, repeat, now)
       if (repeat) writeAudit(stem, 'repeated', event, after, now)
     },
-    /** Resolves an alarm automatically, also an acknowledged or suppressed one. */
-    resolve(stem: AlarmStem, id: string, reason: string, recovery: Details, now: string): void {
-      const over = { by: ACTOR.id, details: { recoveryEvaluation: recovery }, reason }
+    /** Resolves an alarm automatically, also an acknowledged or suppressed one. `result`: what became of it, for people. */
+    resolve(stem: AlarmStem, id: string, reason: string, recovery: Details, now: string, result?: string): void {
+      const details = { recoveryEvaluation: recovery, ...(result === undefined ? {} : { result }) }
+      const over = { by: ACTOR.id, details, reason }
       for (const { after, before } of health.autoResolve([id], over, now))
         writeAudit(stem, 'resolved', before, after, now)
     },

@@ -6,6 +6,7 @@ import type { LiveApi } from '../listen/api.ts'
 import { certificateRunner } from './certificate.runner.ts'
 import { watchdogPolicyRoutes } from './policies.routes.ts'
 import { type WatchdogPolicyStore, watchdogPolicyStore } from './policies.store.ts'
+import { startsRunner } from './starts.runner.ts'
 import { toolsRunner } from './tools.runner.ts'
 import { watchStore } from './watch.store.ts'
 import { watchdogRunner } from './watchdog.runner.ts'
@@ -25,6 +26,7 @@ export function createWatchdog(base: Base, deps: Deps): Module<Pick<WatchdogPoli
   const { visibility, scope } = authorization
   const { meters } = live
   const watchdogPolicies = watchdogPolicyStore(db)
+  const store = watchStore(db, config.SVC_NODE_OFFLINE_AFTER_SECONDS)
   return {
     api: watchdogPolicies,
     routes: watchdogPolicyRoutes({ ids, meters, nodes: fleet.nodes, visibility, scope, watchdogPolicies }),
@@ -41,8 +43,9 @@ export function createWatchdog(base: Base, deps: Deps): Module<Pick<WatchdogPoli
         meterMaxAgeSeconds: config.SVC_WATCHDOG_METER_MAX_AGE_SECONDS,
         meters,
         offlineAfterSeconds: config.SVC_NODE_OFFLINE_AFTER_SECONDS,
-        store: watchStore(db, config.SVC_NODE_OFFLINE_AFTER_SECONDS),
+        store,
       }),
+      startsRunner({ audit, clock, db, enabled: config.SVC_WATCHDOG_RUNNER_ENABLED, health, store }),
       certificateRunner({ audit, certificates, db, health, log }),
       toolsRunner({ audit, db, events, health, log, tools: [config.SVC_FFMPEG_COMMAND, config.SVC_FFPROBE_COMMAND] }),
     ],

@@ -1,6 +1,6 @@
 import type { HealthStore } from '../health/health.store.ts'
 import type { Alarms } from './alarms.ts'
-import type { SilentNode, WatchStore } from './watch.store.ts'
+import type { Needed, SilentNode, WatchStore } from './watch.store.ts'
 
 const STEM = 'node_offline'
 const TYPE = 'watchdog.node_offline'
@@ -20,6 +20,10 @@ export function offlineWatch({ alarms, health, offlineAfterSeconds, store }: Par
   const endOf = (nodeId: string | undefined): string =>
     nodeId !== undefined && store.isRetired(nodeId) ? 'node_retired' : 'node_heartbeat_recovered'
   return (now: string, heartbeatsExpected: boolean): { changesAlarm: boolean; run: () => void }[] => {
+    const toldOf = (node: SilentNode) => ({
+      ...detailsOf(node, offlineAfterSeconds, now),
+      ...needOf(node.alias, store.neededFor(node.id, now)),
+    })
     const silent = new Map(store.silentNodes(now).map((node) => [node.id, node]))
     const open = health.alarms(TYPE)
     const alarmed = new Set(open.map((event) => event.nodeId))
@@ -36,10 +40,24 @@ export function offlineWatch({ alarms, health, offlineAfterSeconds, store }: Par
     const fresh = [...silent.values()].filter(({ id }) => heartbeatsExpected && !alarmed.has(id))
     const opened = fresh.map((node) => ({
       changesAlarm: true,
-      run: () =>
-        void alarms.open(STEM, TYPE, 'critical', { nodeId: node.id }, detailsOf(node, offlineAfterSeconds, now), now),
+      run: () => void alarms.open(STEM, TYPE, 'critical', { nodeId: node.id }, toldOf(node), now),
     }))
     return [...followed, ...opened]
+  }
+}
+
+/** What is at stake, in words. */
+function needOf(alias: string, { next, now }: Needed): Record<string, unknown> {
+  const sentences = [
+    `${alias} does not report.`,
+    ...(now.length > 0 ? [`It is to record now: ${now.join(', ')}.`] : []),
+    ...(next ? [`The next recording there is ${next.name}.`] : []),
+  ]
+  return {
+    message: sentences.join(' '),
+    remedy:
+      'Check its power and its network. A recording under way goes on as long as it has power, and arrives later.',
+    ...(next ? { nextStart: next.startAt } : {}),
   }
 }
 

@@ -1,4 +1,5 @@
 import { iso } from '../../../kernel/clock.ts'
+import { DAY_MS } from '../../../kernel/zones.ts'
 import type { Command } from '../../../wire/recordings.ts'
 import type { WatchdogRules } from '../../../wire/watchdog.ts'
 import type { Db } from '../../store/db.ts'
@@ -19,6 +20,32 @@ export interface Take {
 }
 type TakeRow = Omit<Take, 'command' | 'rules'> & { command: string | null; rules: string }
 
+/** A recording that no recorder has begun. */
+export interface Waiting {
+  alias: string | null
+  id: string
+  lastSeenAt: string | null
+  name: string
+  nodeId: string | null
+  /** When it was to begin. */
+  plannedAt: string
+  scheduleId: string | null
+}
+
+/** Of the newest job of a recording. */
+interface Beginning {
+  /** When a recorder took it. */
+  beganAt: string | null
+  isWaiting: number
+}
+
+/** What a recorder is needed for. */
+export interface Needed {
+  next?: { name: string; startAt: string } | undefined
+  /** Names of what it is to record now. */
+  now: string[]
+}
+
 export interface SilentNode {
   alias: string
   building: string | null
@@ -32,6 +59,9 @@ export interface SilentNode {
   status: string
   tags: string
 }
+
+/** Recordings that are told of in one pass, and that one message names. */
+const [MAX_WAITING, MAX_NAMED] = [500, 5]
 
 /** What the watchdog reads besides the meters. */
 export function watchStore(db: Db, offlineAfterSeconds: number) {
@@ -48,6 +78,25 @@ export function watchStore(db: Db, offlineAfterSeconds: number) {
   const retired = db.stmt<{ id: string }, { n: number }>(
     `SELECT 1 AS n FROM nodes WHERE id = @id AND status = 'retired'`,
   )
+  const waiting = db.stmt<{ before: string }, Waiting>(
+    `SELECT r.id, r.name, r.schedule_id AS scheduleId, n.id AS nodeId, n.alias, n.last_seen_at AS lastSeenAt,
+       min(j.created_at) AS plannedAt
+      FROM recording_jobs j JOIN recordings r ON r.id = j.recording_id LEFT JOIN nodes n ON n.id = j.node_id
+      WHERE j.status = 'queued' AND j.created_at < @before GROUP BY r.id ORDER BY r.id LIMIT ${MAX_WAITING}`,
+  )
+  const beginning = db.stmt<{ id: string }, Beginning>(
+    `SELECT j.started_at AS beganAt, j.status = 'queued' AS isWaiting FROM recordings r
+      LEFT JOIN recording_jobs j ON j.recording_id = r.id WHERE r.id = @id ORDER BY j.created_at DESC, j.id DESC LIMIT 1`,
+  )
+  const recordingNow = db.stmt<{ nodeId: string }, { name: string }>(
+    `SELECT DISTINCT r.name FROM recording_jobs j JOIN recordings r ON r.id = j.recording_id
+      WHERE j.node_id = @nodeId AND j.status IN ('queued', 'running', 'stop_requested') LIMIT ${MAX_NAMED}`,
+  )
+  const next = db.stmt<{ nodeId: string; now: string; until: string }, { name: string; startAt: string }>(
+    `SELECT s.name, s.next_run_at AS startAt FROM schedules s
+      WHERE s.node_id = @nodeId AND s.enabled = 1 AND s.next_run_at > @now AND s.next_run_at <= @until
+      ORDER BY s.next_run_at LIMIT 1`,
+  )
   const active = { sql: `r.status = 'recording'`, params: {} }
   return {
     /** Running takes, in slices; one whose policy was deleted is not watched. */
@@ -59,6 +108,14 @@ export function watchStore(db: Db, offlineAfterSeconds: number) {
           rules: JSON.parse(row.rules) as WatchdogRules,
         }))
     },
+    /** Recordings that were to begin before an instant. */
+    notBegun: (before: string): Waiting[] => waiting.all({ before }),
+    /** Undefined when the recording is gone. */
+    beginningOf: (id: string): Beginning | undefined => beginning.get({ id }),
+    neededFor: (nodeId: string, now: string): Needed => ({
+      next: next.get({ nodeId, now, until: iso(Date.parse(now) + DAY_MS) }),
+      now: recordingNow.all({ nodeId }).map(({ name }) => name),
+    }),
     isRetired: (nodeId: string): boolean => retired.get({ id: nodeId }) !== undefined,
     /** Nodes that have been silent for too long; without those that never reported. */
     silentNodes: (now: string): SilentNode[] =>

@@ -89,13 +89,14 @@ export function watchdogRunner(parts: WatchdogParts): Runner {
       .alarmed()
       .filter(({ id }) => !active.has(id))
       .flatMap(({ id, status }) =>
-        health.alarmsOf(id).map((event): Step => {
+        health.alarmsOf(id).flatMap((event): Step[] => {
           const stem = RULES.find((rule) => rule.type === event.type)?.stem
+          if (!stem) return []
           // The take ended during its alarm, for example in silence: the alarm stays on the recording.
           if (status !== null && status !== 'recording')
-            return { changesAlarm: false, run: () => alarmEvents.takeEnded(event.id, status, now) }
+            return [{ changesAlarm: false, run: () => alarmEvents.takeEnded(event.id, status, now) }]
           const reason = status === null ? 'recording_deleted' : 'watchdog_inactive'
-          return { changesAlarm: true, run: () => void (stem && alarmEvents.resolve(stem, event.id, reason, {}, now)) }
+          return [{ changesAlarm: true, run: () => alarmEvents.resolve(stem, event.id, reason, {}, now) }]
         }),
       )
 

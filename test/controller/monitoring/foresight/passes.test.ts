@@ -112,10 +112,13 @@ test('a take that begins, is skipped, or whose schedule is edited, disabled or d
 
 test('what is foreseen of a lecture ends when it begins or is refused, and is told anew of the next one only in its time', async () => {
   const world = await watched()
-  const { add, k, pass, plug, runtime } = world
+  const { add, agent, k, nodeId, pass, plug, runtime } = world
   runtime.clock = { synced: false }
   await add()
   await pass(3600)
+  assert.deepEqual(lines(world), ['unsynced warning open'], 'due, and not begun')
+  await agent.post(`/nodes/${nodeId}/recording-jobs/claim-next`)
+  await pass(30)
   assert.deepEqual(lines(world), ['unsynced warning take_began'])
   runtime.clock = { synced: true }
   await add({ name: 'Refused', captureChannelSelection: [3], recurrence: times('10:10', '10:50') })

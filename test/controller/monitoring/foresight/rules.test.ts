@@ -19,7 +19,15 @@ import type { Command } from '../../../../src/wire/recordings.ts'
 import { job } from '../../../agent/jobs/kit.ts'
 
 const well: Facts = {
-  ...{ alias: 'Hall', clash: undefined, device: 'Desk', disk: undefined, faults: [], instead: undefined },
+  ...{
+    alias: 'Hall',
+    clash: undefined,
+    device: 'Desk',
+    disk: undefined,
+    doubted: false,
+    faults: [],
+    instead: undefined,
+  },
   ...{ lastSeenAt: '2026-03-02T09:00:00.000Z', refused: undefined, replaced: undefined, skewSeconds: undefined },
   ...{ troubles: [], unavailable: undefined, unsynced: false },
 }
@@ -173,12 +181,23 @@ test('the controller tells of its own disk and certificate from the first take t
 
 test('why an event is over although its risk may not be', () => {
   const end: End = {
-    ...{ enabled: 1, excepted: 0, id: 's', nodeId: 'n', nodeStatus: 'online', outcome: null, refused: 0, slotAt: 'b' },
+    ...{
+      enabled: 1,
+      excepted: 0,
+      id: 's',
+      nodeId: 'n',
+      nodeStatus: 'online',
+      outcome: null,
+      refused: 0,
+      slotAt: 'b',
+      waiting: 0,
+    },
   }
   const occurrence = { date: '2026-03-02', nodeId: 'n', occurrenceAt: 'b', startAt: 'b' }
   const cases: [Partial<End>, now: string, reason: string | undefined][] = [
     [{ id: null }, 'a', 'schedule_deleted'],
     [{ outcome: 'started' }, 'a', 'take_began'],
+    [{ outcome: 'started', waiting: 1 }, 'c', undefined],
     [{ outcome: 'missed' }, 'a', 'slot_ended'],
     [{ nodeStatus: 'retired' }, 'a', 'node_retired'],
     [{ enabled: 0 }, 'a', 'schedule_disabled'],

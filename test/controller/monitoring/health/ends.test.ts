@@ -48,9 +48,25 @@ test('what came after a recovery that was told late still stands; what happened 
   await tell('agent.meter.flatline', 'warning')
   const late = { details: {}, openedAt: before, severity: 'info', type: 'agent.meter.flatline_recovered' }
   assert.equal((await agent.post(`/nodes/${id}/health-events`, late)).status, 201)
-  await tell('agent.recording_job.control_plane_failed', 'warning')
-  await tell('agent.recording_job.control_plane_recovered', 'info')
-  assert.deepEqual(await open(), ['agent.meter.flatline', 'agent.recording_job.control_plane_failed'])
+  await tell('agent.recording_job.capture_device_lost', 'warning')
+  await tell('agent.recording_job.capture_device_recovered', 'info')
+  assert.deepEqual(await open(), ['agent.meter.flatline', 'agent.recording_job.capture_device_lost'])
+})
+
+test('an outage between a recorder and the controller is over for the take, and for the claims, that it met', async () => {
+  const { agent, id, k, open } = await world()
+  const recordingId = (await k.as('admin').post('/recordings', { nodeId: id })).json.data.id
+  const job = async (what: string, severity: string, more: object = {}) => {
+    const body = { severity, type: `agent.recording_job.${what}`, ...more }
+    assert.equal((await agent.post(`/nodes/${id}/health-events`, body)).status, 201)
+  }
+  await job('claim_next_failed', 'warning')
+  await job('control_plane_failed', 'warning', { recordingId })
+  await job('control_plane_recovered', 'info')
+  await job('claim_next_recovered', 'info')
+  assert.deepEqual(await open(), ['agent.recording_job.control_plane_failed'])
+  await job('control_plane_recovered', 'info', { recordingId })
+  assert.deepEqual(await open(), [])
 })
 
 test('what only informs is kept and asks nothing of anybody, until somebody reopens it', async () => {

@@ -29,9 +29,12 @@ test('a node that went silent is one critical alarm, and its heartbeat ends it',
     hostname: 'hall',
     ipAddresses: [],
     location: { room: 'Hall', site: 'North' },
+    message: 'Hall recorder does not report.',
     nodeId: id,
     offlineAfterSeconds: 120,
     offlineForSeconds: details.offlineForSeconds,
+    remedy:
+      'Check its power and its network. A recording under way goes on as long as it has power, and arrives later.',
     reportedStatus: 'online',
     repeatCount: 0,
     tags: [],
@@ -46,6 +49,35 @@ test('a node that went silent is one critical alarm, and its heartbeat ends it',
     'health.watchdog.node_offline.created succeeded',
     'health.watchdog.node_offline.resolved succeeded',
   ])
+  await k.close()
+})
+
+test('a silent node says what it is needed for', async () => {
+  const { hear, id, k, record } = await watched()
+  await hear(60, undefined)
+  await record({ name: 'Debate' })
+  const made = await k.as('admin').post('/schedules', {
+    folderTemplate: 'Lectures',
+    name: 'Lecture',
+    nodeId: id,
+    recordingProfileId: 'voice-mp3-vbr',
+    recurrence: { endTime: '11:00', interval: 1, mode: 'daily', startTime: '10:00' },
+    room: 'Hall',
+    timezone: 'UTC',
+    titleTemplate: '{{schedule.name}}',
+    watchdogPolicyId: 'scheduled-voice-watchdog',
+  })
+  assert.equal(made.status, 201, made.text)
+  for (let passes = 0; passes < 5; passes++) {
+    k.advance('30s')
+    await k.tick('watchdog')
+  }
+  const details = events(k, 'node_offline')[0]?.details
+  assert.equal(
+    details?.message,
+    'Hall recorder does not report. It is to record now: Debate. The next recording there is Lecture.',
+  )
+  assert.equal(typeof details?.nextStart, 'string')
   await k.close()
 })
 
