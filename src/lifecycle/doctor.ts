@@ -29,7 +29,7 @@ export async function examineLifecycle(env: Env, asUser: boolean): Promise<Docto
     'controller.tls': async () => (way ? await way.tls() : none),
     'controller.token': async (signal) => {
       if (!reached || !way) return none
-      if (!(await way.answers())) return skipped('The controller does not answer (controller.tls)')
+      if (!(await way.answers())) return skipped('No controller answers (controller.tls)')
       return await tokenOf(reached, controller.token, signal)
     },
     'runner.token': (signal) => runnerToken(settings, signal),

@@ -232,7 +232,7 @@ describe('the doctor on a booted box', { skip: noMachine() }, () => {
     const server = http.createServer((_, response) => {
       response.sendDate = false
       response.setHeader('date', new Date(Date.now() + 300_000).toUTCString())
-      response.end('{"ok":true}')
+      response.end('{"ok":true,"service":"roomtone","version":"1.0.0"}')
     })
     await new Promise<void>((resolve) => server.listen(0, box.hostAddress, resolve))
     t.after(() => server.close())

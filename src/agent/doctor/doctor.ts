@@ -83,7 +83,7 @@ const reachedBy = ({ settings }: AgentConfig): Reached => ({
   url: settings.controllerUrl,
 })
 
-const SILENT = skipped('The controller does not answer (controller.tls)')
+const SILENT = skipped('No controller answers (controller.tls)')
 const joinAnew = (url: string): string =>
   `sudo roomtone setup agent --controller-url ${url} --pairing-code, with a code from the recorder's page in the console`
 

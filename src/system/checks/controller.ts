@@ -7,6 +7,7 @@ import * as http from '../../kernel/http.ts'
 import { isLoopback } from '../../kernel/loopback.ts'
 import { faultWords } from '../../kernel/words.ts'
 import type { Finding } from '../../wire/doctor.ts'
+import { livenessOf } from '../../wire/status.ts'
 import { isUnknownIssuer, type Trust, tlsOptions } from '../host/trust.ts'
 import { fail, ok, skipped, warn } from './examine.ts'
 
@@ -31,9 +32,11 @@ interface Names {
 
 const PATIENCE_MS = 6000
 const MAX_BYTES = 256 * 1024
+const MOST_QUOTED = 120
 
-/** An answer, and how far this clock is ahead of the other side's, seconds. */
+/** An answer, and what can be told of the other side by it. */
 interface Answered extends http.Answer {
+  /** How far this clock is ahead of the other side's, seconds. */
   ahead: number | undefined
   /** When the certificate ends, as it says itself. */
   until: string | undefined
@@ -76,9 +79,9 @@ function aheadOf(asked: number, answered: number, date: string | undefined): num
 }
 
 export interface Reaching {
-  /** How far this clock is ahead of the controller's, seconds; undefined when it does not answer. */
+  /** How far this clock is ahead of the controller's, seconds; undefined when none answers. */
   ahead(): Promise<number | undefined>
-  /** Whether the controller answers at all. */
+  /** Whether what answers is a controller. */
   answers(): Promise<boolean>
   resolve(): Promise<Finding>
   tls(): Promise<Finding>
@@ -91,13 +94,15 @@ export function reaching(reached: Reached): Reaching {
     first ??= askController(reached, '/healthz', { signal: AbortSignal.timeout(PATIENCE_MS + 1000) })
     return first
   }
+  // Whatever else answers there has no say: a captive portal has a clock, and takes any token.
+  const controller = (): Promise<Answered | undefined> =>
+    once().then(
+      (answer) => (versionOf(answer) === undefined ? undefined : answer),
+      () => undefined,
+    )
   return {
-    ahead: async () => (await once().catch(() => undefined))?.ahead,
-    answers: () =>
-      once().then(
-        () => true,
-        () => false,
-      ),
+    ahead: async () => (await controller())?.ahead,
+    answers: async () => (await controller()) !== undefined,
     resolve: () => resolved(reached),
     tls: () =>
       once().then(
@@ -121,20 +126,45 @@ async function resolved({ names, url }: Reached): Promise<Finding> {
   }
 }
 
-function secured({ allowInsecure, names, url }: Reached, { status, until }: Answered): Finding {
+/** The version of the controller that answers; undefined when it is none. */
+const versionOf = ({ status, text }: http.Answer): string | undefined =>
+  status === 200 ? livenessOf(http.jsonOf(text))?.version.slice(0, MOST_QUOTED) : undefined
+
+function secured(reached: Reached, answer: Answered): Finding {
+  const { allowInsecure, names, url } = reached
+  const version = versionOf(answer)
+  if (version === undefined) return foreign(reached, answer)
   const { host, hostname, protocol } = new URL(url)
-  if (status !== 200)
-    return warn(
-      `${host} answers, but not as a controller does (status ${status})`,
-      `Check ${names.url} in ${names.file}; curl -sS ${url}/healthz shows what answers`,
-    )
-  if (protocol === 'http:' && isLoopback(hostname)) return ok(`${host} answers; within this machine, without TLS`)
+  const who = `The controller at ${host} answers (version ${version})`
+  if (protocol === 'http:' && isLoopback(hostname)) return ok(`${who}; within this machine, without TLS`)
   if (protocol === 'http:' || allowInsecure)
     return warn(
-      `${host} answers, but who it is is not verified: the token and the audio could be read on the way`,
+      `${who}, but who it is is not verified: the token and the audio could be read on the way`,
       `Set ${names.url} to an https address and ${names.ca} to the site's ca.pem in ${names.file}, remove ${names.insecure}, then sudo systemctl restart ${names.unit}`,
     )
-  return ok(`${host} answers with a certificate this machine trusts, valid until ${until ?? 'an unknown day'}`)
+  return ok(`${who} with a certificate this machine trusts, valid until ${answer.until ?? 'an unknown day'}`)
+}
+
+/** Something answers that is no controller. */
+function foreign({ names, url }: Reached, { headers, status }: Answered): Finding {
+  const { host } = new URL(url)
+  const check = `Check address and port of ${names.url} in ${names.file}`
+  const curl = `curl -sSi ${url}/healthz`
+  if (status >= 300 && status < 400)
+    return fail(
+      `${host} is no controller: it sends visitors to ${(headers.location ?? 'nowhere').slice(0, MOST_QUOTED)} (status ${status})`,
+      `If that is the sign-in page of the network, have this machine let through without one. ${check}; it shows what answers: ${curl}`,
+    )
+  if (status >= 502 && status <= 504)
+    return fail(
+      `A proxy answers at ${host}, and has no controller behind it (status ${status})`,
+      `Look whether the controller runs (systemctl status roomtone-controller there), and where the proxy sends to; ${curl}`,
+    )
+  const kind = (headers['content-type'] ?? 'no type').split(';')[0]?.slice(0, MOST_QUOTED)
+  return fail(
+    `What answers at ${host} is no controller of Roomtone (status ${status}, ${kind})`,
+    `${check}: another product, another port or the sign-in page of the network answers; ${curl} shows which`,
+  )
 }
 
 const BY_CODE: Record<string, (names: Names, host: string) => [what: string, fix: string]> = {
