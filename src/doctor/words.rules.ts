@@ -34,7 +34,11 @@ function lineOf({ fix, id, message, status }: Check, paint: Paint): string {
   const sign = `${paint(SIGNS[status], COLOURS[status])}${' '.repeat(SIGN_WIDTH - SIGNS[status].length)}`
   const line = `  ${sign}${id.padEnd(ID_WIDTH)} ${message}\n`
   const mended = status === 'fail' || status === 'warn' ? fix : undefined
-  return mended === undefined ? line : `${line}${' '.repeat(SIGN_WIDTH + 2)}fix: ${mended}\n`
+  if (mended === undefined) return line
+  // A command stands alone on its line: it is copied as a whole.
+  const margin = ' '.repeat(SIGN_WIDTH + 2)
+  const lines = mended.split('\n').map((one, n) => `${margin}${n === 0 ? 'fix: ' : '     '}${one}\n`)
+  return `${line}${lines.join('')}`
 }
 
 const counted = (checks: readonly Check[], status: CheckStatus): number =>

@@ -6,7 +6,8 @@ import { systemClock } from '../../kernel/clock.ts'
 import * as http from '../../kernel/http.ts'
 import { isLoopback } from '../../kernel/loopback.ts'
 import { faultWords } from '../../kernel/words.ts'
-import type { Finding } from '../../wire/doctor.ts'
+import { advice, type Finding, type Fix } from '../../wire/doctor.ts'
+import { shellWord } from '../../wire/install.ts'
 import { livenessOf } from '../../wire/status.ts'
 import { isUnknownIssuer, type Trust, tlsOptions } from '../host/trust.ts'
 import { fail, ok, skipped, warn } from './examine.ts'
@@ -121,7 +122,10 @@ async function resolved({ names, url }: Reached): Promise<Finding> {
   } catch (e) {
     return fail(
       `The name in ${url} leads nowhere: ${faultWords(e, host)}`,
-      `Check ${names.url} in ${names.file}, and the name servers of this machine: resolvectl query ${host} (or cat /etc/resolv.conf). Without a name server: echo "ADDRESS ${host}" | sudo tee -a /etc/hosts`,
+      advice(
+        `Check ${names.url} in ${names.file}. Where no name server knows the name, write its address into /etc/hosts. Which name servers are asked:`,
+        `resolvectl query ${shellWord(host)} || cat /etc/resolv.conf`,
+      ),
     )
   }
 }
@@ -140,7 +144,10 @@ function secured(reached: Reached, answer: Answered): Finding {
   if (protocol === 'http:' || allowInsecure)
     return warn(
       `${who}, but who it is is not verified: the token and the audio could be read on the way`,
-      `Set ${names.url} to an https address and ${names.ca} to the site's ca.pem in ${names.file}, remove ${names.insecure}, then sudo systemctl restart ${names.unit}`,
+      advice(
+        `Set ${names.url} to an https address and ${names.ca} to the site's ca.pem in ${names.file}, and remove ${names.insecure}. Then:`,
+        `sudo systemctl restart ${names.unit}`,
+      ),
     )
   return ok(`${who} with a certificate this machine trusts, valid until ${answer.until ?? 'an unknown day'}`)
 }
@@ -149,42 +156,63 @@ function secured(reached: Reached, answer: Answered): Finding {
 function foreign({ names, url }: Reached, { headers, status }: Answered): Finding {
   const { host } = new URL(url)
   const check = `Check address and port of ${names.url} in ${names.file}`
-  const curl = `curl -sSi ${url}/healthz`
   if (status >= 300 && status < 400)
     return fail(
       `${host} is no controller: it sends visitors to ${(headers.location ?? 'nowhere').slice(0, MOST_QUOTED)} (status ${status})`,
-      `If that is the sign-in page of the network, have this machine let through without one. ${check}; it shows what answers: ${curl}`,
+      asked(
+        `If that is the sign-in page of the network, have this machine let through without one. ${check}. What it answers:`,
+        url,
+      ),
     )
   if (status >= 502 && status <= 504)
     return fail(
       `A proxy answers at ${host}, and has no controller behind it (status ${status})`,
-      `Look whether the controller runs (systemctl status roomtone-controller there), and where the proxy sends to; ${curl}`,
+      asked('Look on its machine whether the controller runs, and at where the proxy sends to. What it answers:', url),
     )
   const kind = (headers['content-type'] ?? 'no type').split(';')[0]?.slice(0, MOST_QUOTED)
   return fail(
     `What answers at ${host} is no controller of Roomtone (status ${status}, ${kind})`,
-    `${check}: another product, another port or the sign-in page of the network answers; ${curl} shows which`,
+    asked(
+      `${check}: another product, another port or the sign-in page of the network answers. Which, this shows:`,
+      url,
+    ),
   )
 }
 
-const BY_CODE: Record<string, (names: Names, host: string) => [what: string, fix: string]> = {
+const asked = (words: string, url: string): Fix => advice(words, `curl -sSi ${healthOf(url)}`)
+
+const healthOf = (url: string): string => shellWord(`${url.replace(/\/+$/, '')}/healthz`)
+
+const BY_CODE: Record<string, (names: Names, host: string) => [what: string, fix: Fix]> = {
   CERT_HAS_EXPIRED: () => [
     'its certificate has expired',
-    'Is the clock of this machine right (clock.synced)? If so, on the controller: sudo roomtone tls renew (or put the new certificate of another authority in place)',
+    advice(
+      'Is the clock of this machine right (clock.synced)? If so, put the new certificate of its authority in place on the controller; where that is the one of Roomtone, on the controller:',
+      'sudo roomtone tls renew',
+    ),
   ],
   CERT_NOT_YET_VALID: () => [
     'its certificate is not valid yet',
-    'Set the clock of this machine first (clock.synced); if it is right, the one of the controller was wrong: sudo roomtone tls renew there',
+    advice(
+      'Set the clock of this machine first (clock.synced). If it is right, the one of the controller was wrong; there:',
+      'sudo roomtone tls renew',
+    ),
   ],
   ERR_TLS_CERT_ALTNAME_INVALID: ({ file, url }, host) => [
     `its certificate is not for ${host}`,
-    `On the controller: sudo roomtone tls renew --host ${host}; or name it in ${url} (${file}) as the certificate does`,
+    advice(
+      `Name it in ${url} (${file}) as the certificate does. Or have it made for this name, on the controller:`,
+      `sudo roomtone tls renew --host ${shellWord(host)}`,
+    ),
   ],
 }
 
-const unknownIssuer = ({ ca, file, unit }: Names): [what: string, fix: string] => [
+const unknownIssuer = ({ ca, file, unit }: Names): [what: string, fix: Fix] => [
   'no authority this machine trusts has signed its certificate',
-  `Bring /etc/roomtone/tls/ca.pem of the controller here as /etc/roomtone/controller-ca.pem, set ${ca}=/etc/roomtone/controller-ca.pem in ${file}, then sudo systemctl restart ${unit}`,
+  advice(
+    `Bring /etc/roomtone/tls/ca.pem of the controller here as /etc/roomtone/controller-ca.pem, and set ${ca}=/etc/roomtone/controller-ca.pem in ${file}. Then:`,
+    `sudo systemctl restart ${unit}`,
+  ),
 ]
 
 function unreached({ names, url }: Reached, e: unknown): Finding {
@@ -199,12 +227,15 @@ function unreached({ names, url }: Reached, e: unknown): Finding {
   if (known) return fail(`${host} is not trusted: ${known[0]}`, known[1])
   return fail(
     `The controller is not reached: ${faultWords(e, host)}`,
-    `On the controller: systemctl status roomtone-controller. From here: curl -vsS ${url}/healthz. Check ${names.url} in ${names.file}, the cable, and firewalls in between`,
+    advice(
+      `Check ${names.url} in ${names.file}, the cable, firewalls in between, and on its machine whether the controller runs. How far it gets from here:`,
+      `curl -vsS ${healthOf(url)}`,
+    ),
   )
 }
 
 /** What an answer says of a token. `fix`: how a good one comes here. */
-export function judgeToken({ status }: Pick<http.Answer, 'status'>, fix: string): Finding {
+export function judgeToken({ status }: Pick<http.Answer, 'status'>, fix: Fix): Finding {
   if (status === 401 || status === 403) return fail(`The controller refuses the token (status ${status})`, fix)
   if (status === 429 || status >= 500) return skipped(`The controller is busy (status ${status}): nothing was learnt`)
   return ok('The controller accepts the token')

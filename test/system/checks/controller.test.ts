@@ -71,7 +71,7 @@ const OTHERS: [
     {},
     'Bad gateway',
     /A proxy answers .* no controller behind it \(status 502\)/,
-    /roomtone-controller/,
+    /where the proxy sends to/,
   ],
 ]
 for (const [what, status, headers, body, words, fix] of OTHERS)
