@@ -1,4 +1,5 @@
 // When a disk, a clock or a service is worth a word (docs/operations.md: When something is odd).
+import { type DiskRoom, freePercent } from '../../kernel/disk.ts'
 import { sizeText } from '../../kernel/size.ts'
 import { advice, command, type Finding, type Fix } from '../../wire/doctor.ts'
 import { shellWord } from '../../wire/install.ts'
@@ -8,11 +9,8 @@ const SLOW_MS = { fail: 500, warn: 50 }
 /** Beyond this the times in recordings, sessions and certificates are wrong. */
 const WRONG_SECONDS = 30
 
-export interface Free {
+export interface Free extends Pick<DiskRoom, 'freeBytes' | 'usedPercent'> {
   dir: string
-  freeBytes: number
-  /** Of what this process may use, as `df` counts. */
-  usedPercent: number
 }
 
 /** The fullest of some disks. `fix`: how to make room. */
@@ -21,7 +19,7 @@ export function judgeSpace(disks: readonly Free[], fix: Fix): Finding {
   if (!fullest) return { message: 'The free space is not known here', status: 'skipped' }
   const { dir, freeBytes, usedPercent } = fullest
   const free = 100 - usedPercent
-  const message = `${free.toFixed(free < 10 ? 1 : 0)} % free (${sizeText(freeBytes)}) at ${dir}`
+  const message = `${freePercent(fullest)} % free (${sizeText(freeBytes)}) at ${dir}`
   if (free < LEAST_FREE.fail) return { fix, message, status: 'fail' }
   return free < LEAST_FREE.warn ? { fix, message, status: 'warn' } : { message, status: 'ok' }
 }

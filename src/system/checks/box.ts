@@ -4,6 +4,7 @@ import * as fs from 'node:fs/promises'
 import * as os from 'node:os'
 import * as path from 'node:path'
 import { systemClock } from '../../kernel/clock.ts'
+import { diskRoom } from '../../kernel/disk.ts'
 import { hasCode } from '../../kernel/durable.ts'
 import { faultWords } from '../../kernel/words.ts'
 import { advice, command, type Finding, type Fix } from '../../wire/doctor.ts'
@@ -29,11 +30,8 @@ async function standing(dir: string): Promise<string> {
 }
 
 async function freeAt(dir: string): Promise<Free[]> {
-  const { bavail, bfree, blocks, bsize } = await fs.statfs(await standing(dir))
-  const used = blocks - bfree
-  // Some network file systems do not say.
-  if (used + bavail === 0) return []
-  return [{ dir, freeBytes: bavail * bsize, usedPercent: (100 * used) / (used + bavail) }]
+  const room = await diskRoom(await standing(dir))
+  return room ? [{ dir, ...room }] : []
 }
 
 /** `fix`: how room is made there. */

@@ -13,7 +13,7 @@ test('a disk warns below 15 % free and fails below 5 %; the fullest counts', () 
   assert.deepEqual([status(85), status(85.1), status(95), status(95.1)], ['ok', 'warn', 'warn', 'fail'])
   assert.deepEqual(judgeSpace([disk(10), disk(96)], MAKE_ROOM), {
     fix: MAKE_ROOM,
-    message: '4.0 % free (1.0 GiB) at /d96',
+    message: '4 % free (1.0 GiB) at /d96',
     status: 'fail',
   })
   assert.equal(judgeSpace([], MAKE_ROOM).status, 'skipped')
