@@ -15,13 +15,14 @@ const GROUPS: [of: RegExp, title: string][] = [
   [/^controller\./, 'The way to the controller'],
   [/^(takes|uploads|nodes|backup|runners|tls)\./, 'Work'],
   [/^(runner|vault|ssh)\./, 'Maintenance'],
+  [/^notifications\./, 'Who is told'],
 ]
 const MACHINE = 'This machine'
 
 const SIGNS: Record<CheckStatus, string> = { fail: 'FAIL', ok: 'ok', skipped: 'skipped', warn: 'WARN' }
 const COLOURS: Record<CheckStatus, string> = { fail: '31;1', ok: '32', skipped: '2', warn: '33;1' }
 const SIGN_WIDTH = 8
-const ID_WIDTH = 19
+const ID_WIDTH = 22
 
 /** Paints a word with an SGR sequence; without colours it stays plain. */
 type Paint = (words: string, sgr: string) => string

@@ -12,6 +12,7 @@ export const CHECKS = {
   controller: [
     ...['database.integrity', 'database.writable', 'disk.space', 'disk.sync', 'key.matches', 'tls.expiry'],
     ...['clock.synced', 'runners.alive', 'nodes.offline', 'uploads.stuck', 'backup.age', 'smbclient', 'ffmpeg'],
+    ...['notifications.rules', 'notifications.channels', 'notifications.links'],
   ],
   lifecycle: ['ssh.client', 'controller.tls', 'controller.token', 'runner.token', 'vault.writable'],
 } as const satisfies Record<string, readonly string[]>

@@ -22,17 +22,17 @@ test('one line for each check, in groups, the fix beneath what is not well', () 
     `Recorder, roomtone 1.2.3
 
 Sound
-  ok      device.present      USB Desk (2 channels)
-  WARN    device.level        Silence
+  ok      device.present         USB Desk (2 channels)
+  WARN    device.level           Silence
           fix: Turn it up. Which device:
                arecord -l
 
 This machine
-  FAIL    ffmpeg              ffmpeg is not installed
+  FAIL    ffmpeg                 ffmpeg is not installed
           fix: sudo apt-get install ffmpeg
 
 Maintenance
-  skipped ssh.key             may not be seen
+  skipped ssh.key                may not be seen
 
 1 of 4 checks fail, 1 warn, 1 skipped.
 `,

@@ -16,6 +16,7 @@ import { type ControllerFiles, filesOf, installedConfig } from '../verb.ts'
 import { judgeBackup, judgeCertificate, judgeOffline, judgeUploads } from './controller.rules.ts'
 import { askDatabase, databaseIntegrity, databaseWritable, keyMatches, openedDatabase, ROOM } from './database.ts'
 import { runnersAlive } from './running.ts'
+import { judgeChannels, judgeLinks, judgeTold } from './told.rules.ts'
 
 const DAY_MS = 86_400_000
 
@@ -59,6 +60,9 @@ function probesOf(place: ControllerFiles, db: Db | undefined): Parameters<typeof
         const { all, offline } = facts.nodes(iso(now), config.SVC_NODE_OFFLINE_AFTER_SECONDS)
         return judgeOffline(offline, all)
       }),
+    'notifications.channels': () => askDatabase(db, (facts) => judgeChannels(facts.told())),
+    'notifications.links': () => askDatabase(db, (facts) => judgeLinks(facts.told(), config)),
+    'notifications.rules': () => askDatabase(db, (facts) => judgeTold(facts.told(), config)),
     'runners.alive': (signal) => runnersAlive(config, signal),
     smbclient: (signal) => shares(db, () => program('smbclient', ['--version'], 'smbclient', signal)),
     'tls.expiry': () => certificate(config, now),
