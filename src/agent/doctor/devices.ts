@@ -53,7 +53,7 @@ export async function devicePresent({ settings }: AgentConfig, inventory: Invent
 const namesOneOf = (settings: AgentConfig['settings'], found: LocalInterface[]): boolean =>
   standbyWish({ ...settings, meterBackend: 'alsa' }, found)?.device === settings.captureDevice
 
-/** Opens the device and listens for three seconds, unless somebody has it. */
+/** Opens the device and listens for three seconds, unless somebody has it or may have it. */
 export async function hearAlone(
   config: AgentConfig,
   inventory: InventoryOptions,
@@ -68,7 +68,10 @@ export async function hearAlone(
   const wish = standbyWish(heard.settings, await listed(inventory))
   if (!wish) return both(skipped('There is no device to open (device.present)'))
   if (wish.device.startsWith('test:')) return both(skipped('A test tone stands in for a device'))
-  if (await isInUse(inventory, wish.device)) return both(skipped(`${wish.device} is in use by another program`))
+  const inUse = await isInUse(inventory, wish.device)
+  // A take of its own, started by hand for example, may have it.
+  if (inUse === undefined) return both(skipped(`${wish.device} was not tested: whether it is in use is unknown`))
+  if (inUse) return both(skipped(`${wish.device} is in use by another program`))
   return await opened(heard, wish, signal)
 }
 
