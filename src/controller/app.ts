@@ -118,6 +118,10 @@ function lifecycleOf(modules: readonly Module<unknown>[], { base, pipeline, tick
     for (const module of backward) module.release?.()
   }
   return {
+    /** The server listens, on this port. */
+    listening(port: number): void {
+      for (const module of modules) module.listening?.(port)
+    },
     release,
     /** Before the first request. */
     async start(): Promise<void> {

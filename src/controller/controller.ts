@@ -73,6 +73,7 @@ async function start(config: Config, { stderr, stdout }: Outlets): Promise<{ sto
   await controller.start()
   const server = new Server(controller.app, certificates && { certificates, log })
   const url = await server.listen(config.SVC_HOST, config.SVC_PORT)
+  controller.listening(server.port())
   controller.clockWatch.start()
   controller.ticker.start()
   const reload = (): void => void controller.ticker.run(CERTIFICATE_RUNNER)

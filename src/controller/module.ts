@@ -43,6 +43,8 @@ export interface Module<Api = undefined> {
   api: Api
   /** The wall clock jumped by so many ms: shifts the times held in memory. */
   clockJumped?(by: number): void
+  /** The controller listens, on this port. */
+  listening?(port: number): void
   /** Ends long polls and endless answers before the server closes. */
   release?(): void
   routes?: AnyRoute[]

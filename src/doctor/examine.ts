@@ -3,7 +3,7 @@ import { UserError } from '../kernel/fail.ts'
 import { jsonOf } from '../kernel/http.ts'
 import { goOnAsOwnerOf, goOnAsUser, ownArguments } from '../system/host/owner.ts'
 import { run } from '../system/host/run.ts'
-import { DoctorReport, type DoctorRole, fitted } from '../wire/doctor.ts'
+import { advice, DoctorReport, type DoctorRole, fitted } from '../wire/doctor.ts'
 import { INSTALLED, isInstalledOne, isUser, serviceEnv } from './config.ts'
 
 /** Longer than any examination takes. */
@@ -61,7 +61,10 @@ export async function examineApart(role: DoctorRole): Promise<DoctorReport> {
 function unusable(role: DoctorRole, words: string): DoctorReport {
   const { settings, unit } = INSTALLED[role]
   const finding = fitted({
-    fix: `Mend it in ${settings} (roomtone ${role} --help tells what each setting takes), then sudo systemctl restart ${unit}`,
+    fix: advice(
+      `Mend it in ${settings} (roomtone ${role} --help tells what each setting takes). Then:`,
+      `sudo systemctl restart ${unit}`,
+    ),
     message: words,
     status: 'fail',
   })

@@ -15,13 +15,14 @@ const GROUPS: [of: RegExp, title: string][] = [
   [/^controller\./, 'The way to the controller'],
   [/^(takes|uploads|nodes|backup|runners|tls)\./, 'Work'],
   [/^(runner|vault|ssh)\./, 'Maintenance'],
+  [/^notifications\./, 'Who is told'],
 ]
 const MACHINE = 'This machine'
 
 const SIGNS: Record<CheckStatus, string> = { fail: 'FAIL', ok: 'ok', skipped: 'skipped', warn: 'WARN' }
 const COLOURS: Record<CheckStatus, string> = { fail: '31;1', ok: '32', skipped: '2', warn: '33;1' }
 const SIGN_WIDTH = 8
-const ID_WIDTH = 19
+const ID_WIDTH = 22
 
 /** Paints a word with an SGR sequence; without colours it stays plain. */
 type Paint = (words: string, sgr: string) => string
@@ -34,7 +35,11 @@ function lineOf({ fix, id, message, status }: Check, paint: Paint): string {
   const sign = `${paint(SIGNS[status], COLOURS[status])}${' '.repeat(SIGN_WIDTH - SIGNS[status].length)}`
   const line = `  ${sign}${id.padEnd(ID_WIDTH)} ${message}\n`
   const mended = status === 'fail' || status === 'warn' ? fix : undefined
-  return mended === undefined ? line : `${line}${' '.repeat(SIGN_WIDTH + 2)}fix: ${mended}\n`
+  if (mended === undefined) return line
+  // A command stands alone on its line: it is copied as a whole.
+  const margin = ' '.repeat(SIGN_WIDTH + 2)
+  const lines = mended.split('\n').map((one, n) => `${margin}${n === 0 ? 'fix: ' : '     '}${one}\n`)
+  return `${line}${lines.join('')}`
 }
 
 const counted = (checks: readonly Check[], status: CheckStatus): number =>

@@ -1,12 +1,13 @@
 // The doctor of a lifecycle runner.
 import { jsonOf } from '../kernel/http.ts'
 import { faultWords } from '../kernel/words.ts'
+import { startOrWhy } from '../system/checks/box.rules.ts'
 import { programOf } from '../system/checks/box.ts'
 import { askController, judgeToken, type Reached, reaching } from '../system/checks/controller.ts'
 import { examine, fail, ok, type Probe, skipped } from '../system/checks/examine.ts'
 import { goOnAsUser } from '../system/host/owner.ts'
 import { PLACES, UNITS, USERS } from '../system/host/places.ts'
-import type { DoctorReport, Finding } from '../wire/doctor.ts'
+import { advice, command, type DoctorReport, type Finding } from '../wire/doctor.ts'
 import { API_PREFIX } from '../wire/headers.ts'
 import { RUNNER_PATHS } from '../wire/lifecycle.ts'
 import { readServerSettings, type ServerSettings } from './config.ts'
@@ -29,12 +30,12 @@ export async function examineLifecycle(env: Env, asUser: boolean): Promise<Docto
     'controller.tls': async () => (way ? await way.tls() : none),
     'controller.token': async (signal) => {
       if (!reached || !way) return none
-      if (!(await way.answers())) return skipped('The controller does not answer (controller.tls)')
+      if (!(await way.answers())) return skipped('No controller answers (controller.tls)')
       return await tokenOf(reached, controller.token, signal)
     },
     'runner.token': (signal) => runnerToken(settings, signal),
     'ssh.client': (signal) =>
-      programOf('ssh', ['-V'], { env: run.env, fix: 'sudo apt-get install openssh-client', signal }),
+      programOf('ssh', ['-V'], { env: run.env, fix: command('sudo apt-get install openssh-client'), signal }),
     'vault.writable': vaultOf(run.vaultDirs),
   })
 }
@@ -50,7 +51,10 @@ function reachedBy({ controller: { allowInsecure, trust, url } }: ServerSettings
   return url === undefined ? undefined : { allowInsecure, names, trust, url }
 }
 
-const SAME = `Set SVC_RUNNER_TOKEN of the controller and of the runner (/etc/credstore/roomtone.runner-token on each) to the same text, then sudo systemctl restart ${UNITS.lifecycle} here and ${UNITS.controller} there`
+const SAME = advice(
+  `Set SVC_RUNNER_TOKEN of the controller and of the runner (/etc/credstore/roomtone.runner-token on each) to the same text, and restart ${UNITS.controller} there. Here:`,
+  `sudo systemctl restart ${UNITS.lifecycle}`,
+)
 
 /** Asks for the key of a node that cannot be: a token that is good gets 404. */
 async function tokenOf(reached: Reached, token: string | undefined, signal: AbortSignal): Promise<Finding> {
@@ -71,16 +75,16 @@ async function runnerToken({ host, port, token }: ServerSettings, signal: AbortS
     if (status === 400 && error === 'unsupported_lifecycle_action')
       return ok('The runner listens and accepts its token')
     if (status === 401)
-      return fail('The running runner has another token than the settings', `sudo systemctl restart ${UNITS.lifecycle}`)
+      return fail(
+        'The running runner has another token than the settings',
+        command(`sudo systemctl restart ${UNITS.lifecycle}`),
+      )
     return fail(
       `What answers at ${url} is no runner (status ${status})`,
-      'sudo ss -ltnp names it; or set SVC_ANSIBLE_RUNNER_PORT to another port',
+      advice('Stop it, or set SVC_ANSIBLE_RUNNER_PORT to another port. Which it is:', 'sudo ss -ltnp'),
     )
   } catch (e) {
-    return fail(
-      `The runner does not answer at ${url}: ${faultWords(e, url)}`,
-      `sudo systemctl enable --now ${UNITS.lifecycle}; journalctl -u ${UNITS.lifecycle} -n 30 says why it stopped`,
-    )
+    return fail(`The runner does not answer at ${url}: ${faultWords(e, url)}`, startOrWhy(UNITS.lifecycle))
   }
 }
 
@@ -95,7 +99,10 @@ const vaultOf =
     } catch (e) {
       return fail(
         faultWords(e),
-        `RuntimeDirectory=roomtone-lifecycle in ${UNITS.lifecycle} makes one in memory: sudo systemctl restart ${UNITS.lifecycle}`,
+        advice(
+          `RuntimeDirectory=roomtone-lifecycle in ${UNITS.lifecycle} makes one in memory, at its start:`,
+          `sudo systemctl restart ${UNITS.lifecycle}`,
+        ),
       )
     }
   }

@@ -1,6 +1,6 @@
 // What `roomtone doctor` finds on a box, as it prints it and as a recorder sends it.
 import * as z from 'zod'
-import { text, toldText } from './scalars.ts'
+import { onOneLine, text, toldText } from './scalars.ts'
 
 /** The checks of each kind of box, in the order in which they are shown. */
 export const CHECKS = {
@@ -12,6 +12,7 @@ export const CHECKS = {
   controller: [
     ...['database.integrity', 'database.writable', 'disk.space', 'disk.sync', 'key.matches', 'tls.expiry'],
     ...['clock.synced', 'runners.alive', 'nodes.offline', 'uploads.stuck', 'backup.age', 'smbclient', 'ffmpeg'],
+    ...['notifications.rules', 'notifications.channels', 'notifications.links'],
   ],
   lifecycle: ['ssh.client', 'controller.tls', 'controller.token', 'runner.token', 'vault.writable'],
 } as const satisfies Record<string, readonly string[]>
@@ -27,9 +28,23 @@ const MAX_FIX = 1000
 /** Bytes of a report on its way to the controller: more than the longest one. */
 export const DOCTOR_REPORT_BYTES = 128 * 1024
 
+const fixText = z
+  .string()
+  .overwrite((lines) => lines.split('\n').map(onOneLine).join('\n'))
+  .trim()
+  .min(1)
+  .max(MAX_FIX)
+  .brand<'Fix'>()
+/** What to do: words, a command that can be pasted as it is, or words and the command they lead to on a line of its own. */
+export type Fix = z.infer<typeof fixText>
+
+/** A command for this machine that can be pasted as it is. */
+export const command = (line: string): Fix => line as Fix
+/** Words, and the command for this machine that they lead to. */
+export const advice = (words: string, line?: string): Fix => (line === undefined ? words : `${words}\n${line}`) as Fix
+
 const Finding = z.strictObject({
-  /** What to do about it: a command, or a setting and its value. */
-  fix: toldText(1, MAX_FIX).optional(),
+  fix: fixText.optional(),
   message: toldText(1, MAX_MESSAGE),
   status: z.enum(CHECK_STATUSES),
 })
@@ -75,7 +90,7 @@ const cut = (words: string, most: number): string => (words.length > most ? `${w
 
 /** A finding that fits, whatever was quoted in it. */
 export const fitted = ({ fix, message, status }: Finding): Finding => ({
-  ...(fix === undefined ? {} : { fix: cut(fix, MAX_FIX) }),
+  ...(fix === undefined ? {} : { fix: cut(fix, MAX_FIX) as Fix }),
   message: cut(message, MAX_MESSAGE),
   status,
 })

@@ -20,6 +20,9 @@ export interface InstallLine {
 /** One word for a POSIX shell, whatever is in it. */
 export const shellQuoted = (value: string): string => `'${value.replaceAll("'", "'\\''")}'`
 
+/** The same, quoted only where it has to be: for people who read it. */
+export const shellWord = (value: string): string => (/^[\w.:/=,-]+$/.test(value) ? value : shellQuoted(value))
+
 /** Beside --cacert curl goes on trusting the system's directory of authorities; /sys is everywhere and holds none. */
 const NO_OTHERS = ['--capath', '/sys']
 
@@ -57,7 +60,5 @@ export function installLine(wish: InstallLine): string {
 export function typedInstallLine({ controllerUrl, pin }: Pick<InstallLine, 'controllerUrl' | 'pin'>): string {
   const plain = controllerUrl.startsWith('http:')
   const pinned = pin ? `-k --pinnedpubkey ${shellQuoted(pin)} ` : ''
-  const script = `${controllerUrl}/install.sh`
-  const word = /^[\w.:/-]+$/.test(script) ? script : shellQuoted(script)
-  return `curl -fsS ${pinned}${word} | sudo sh${plain ? ' -s -- --allow-insecure' : ''}`
+  return `curl -fsS ${pinned}${shellWord(`${controllerUrl}/install.sh`)} | sudo sh${plain ? ' -s -- --allow-insecure' : ''}`
 }

@@ -56,6 +56,11 @@ export interface Status {
   watchdogPolicy?: WatchdogPolicy
 }
 
+/** What `GET /healthz` answers: that a controller of Roomtone is here, and which. */
+const Liveness = z.object({ ok: z.literal(true), service: z.literal('roomtone'), version: z.string().min(1) })
+/** The same in a body that may be anything; undefined when it is none. */
+export const livenessOf = (body: unknown): z.infer<typeof Liveness> | undefined => Liveness.safeParse(body).data
+
 /** What `GET /readyz` answers; `runners`, how the background work stands, to the controller's own machine only. */
 const Readiness = z.object({
   database: z.string(),

@@ -10,6 +10,7 @@ after(() => k.close())
 const SEVERAL_LINES = new Set([
   'currentPassword',
   'description',
+  'fix',
   'newPassword',
   'note',
   'notes',

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { secretFiles, secretValues, settingsText } from '../../src/doctor/settings.rules.ts'
 import { reportText } from '../../src/doctor/words.rules.ts'
-import type { DoctorReport } from '../../src/wire/doctor.ts'
+import { advice, command, type DoctorReport } from '../../src/wire/doctor.ts'
 
 const REPORT: DoctorReport = {
   checks: [
     { id: 'device.present', message: 'USB Desk (2 channels)', status: 'ok' },
-    { fix: 'sudo apt-get install ffmpeg', id: 'ffmpeg', message: 'ffmpeg is not installed', status: 'fail' },
-    { fix: 'never shown', id: 'ssh.key', message: 'may not be seen', status: 'skipped' },
-    { fix: 'Turn it up', id: 'device.level', message: 'Silence', status: 'warn' },
+    { fix: command('sudo apt-get install ffmpeg'), id: 'ffmpeg', message: 'ffmpeg is not installed', status: 'fail' },
+    { fix: advice('never shown'), id: 'ssh.key', message: 'may not be seen', status: 'skipped' },
+    { fix: advice('Turn it up. Which device:', 'arecord -l'), id: 'device.level', message: 'Silence', status: 'warn' },
   ],
   ok: false,
   role: 'agent',
@@ -22,16 +22,17 @@ test('one line for each check, in groups, the fix beneath what is not well', () 
     `Recorder, roomtone 1.2.3
 
 Sound
-  ok      device.present      USB Desk (2 channels)
-  WARN    device.level        Silence
-          fix: Turn it up
+  ok      device.present         USB Desk (2 channels)
+  WARN    device.level           Silence
+          fix: Turn it up. Which device:
+               arecord -l
 
 This machine
-  FAIL    ffmpeg              ffmpeg is not installed
+  FAIL    ffmpeg                 ffmpeg is not installed
           fix: sudo apt-get install ffmpeg
 
 Maintenance
-  skipped ssh.key             may not be seen
+  skipped ssh.key                may not be seen
 
 1 of 4 checks fail, 1 warn, 1 skipped.
 `,

@@ -33,6 +33,7 @@ export async function layCard(machine: Machine, user: string): Promise<void> {
   await machine.write('/etc/asound.conf', ASOUND)
   await machine.write('/srv/asound/pcm', '00-00: Desk : Desk : capture 1\n')
   await machine.write('/srv/asound/card0/id', 'Desk\n')
+  await machine.write('/srv/asound/card0/pcm0c/sub0/status', 'closed\n')
   const mode = `    Format: S32_LE\n    Channels: ${TONES.length}\n    Rates: ${RATE}\n`
   await machine.write('/srv/asound/card0/stream0', `Desk\n\nCapture:\n  Status: Stop\n  Interface 1\n${mode}`)
   const tones = TONES.map((tone) => `0.3*sin(2*PI*${tone}*t)`).join('|')

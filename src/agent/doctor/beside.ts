@@ -13,13 +13,14 @@ type Env = Record<string, string | undefined>
 /** `settingsFile`: of the installed agent; undefined for one that the environment alone describes. @throws UserError */
 export async function examineBeside(env: Env, settingsFile: string | undefined): Promise<DoctorReport> {
   const config = readConfig(settingsFile === undefined ? [] : ['--env-file', settingsFile], env)
+  const { bootstrapAuthorizedKeys, controllerUrl } = config.settings
   const inventory = inventoryOptions(config)
   const token = createToken(config.controllerToken, () => {})
   return await examineAgent({
     config,
     hear: (signal) => hearAlone(config, inventory, signal),
     inventory,
-    sshKey: () => sshKey(settingsFile === undefined ? config.settings.bootstrapAuthorizedKeys : PLACES.agentKeys),
+    sshKey: () => sshKey(controllerUrl, settingsFile === undefined ? bootstrapAuthorizedKeys : PLACES.agentKeys),
     token: token.current,
   })
 }

@@ -1,7 +1,7 @@
 // Checks of the capture device. It is opened only where nobody has it and no agent runs: a take is never disturbed.
 import { UserError } from '../../kernel/fail.ts'
 import { fail, ok, skipped, warn } from '../../system/checks/examine.ts'
-import type { DeviceFindings, Finding } from '../../wire/doctor.ts'
+import { advice, type DeviceFindings, type Finding } from '../../wire/doctor.ts'
 import { type StandbyWish, standbyWish } from '../capture/standby.rules.ts'
 import type { AgentConfig } from '../config.ts'
 import { alsaCard } from '../inventory/alsa.rules.ts'
@@ -24,18 +24,27 @@ export async function devicePresent({ settings }: AgentConfig, inventory: Invent
   if (found.length === 0)
     return fail(
       'There is no capture device',
-      'Plug the sound card in; arecord -l must list it, else see lsusb and dmesg | tail. A device that is no card is named in SVC_CAPTURE_DEVICE',
+      advice(
+        'Plug the sound card in; a device that is no card is named in SVC_CAPTURE_DEVICE. What the system sees of it:',
+        'arecord -l; lsusb; sudo dmesg | tail',
+      ),
     )
   if (found.every(({ systemRef }) => systemRef?.startsWith('test:')))
     return warn(
       'Only a test tone: no capture device',
-      `Plug the sound card in, and remove SVC_TEST_SOURCE from ${SETTINGS_FILE}`,
+      advice(
+        `Plug the sound card in, and remove SVC_TEST_SOURCE from ${SETTINGS_FILE}. Then:`,
+        'sudo systemctl restart roomtone-agent',
+      ),
     )
   const { captureDevice } = settings
   if (alsaCard(captureDevice) && !namesOneOf(settings, found))
     return fail(
       `${captureDevice}, which the settings name, is not there; there is ${names}`,
-      `Plug it in, or set SVC_CAPTURE_DEVICE in ${SETTINGS_FILE} (arecord -L lists names), then sudo systemctl restart roomtone-agent`,
+      advice(
+        `Plug it in, or set SVC_CAPTURE_DEVICE in ${SETTINGS_FILE} to a name that arecord -L lists. Then:`,
+        'sudo systemctl restart roomtone-agent',
+      ),
     )
   return ok(names)
 }
@@ -44,7 +53,7 @@ export async function devicePresent({ settings }: AgentConfig, inventory: Invent
 const namesOneOf = (settings: AgentConfig['settings'], found: LocalInterface[]): boolean =>
   standbyWish({ ...settings, meterBackend: 'alsa' }, found)?.device === settings.captureDevice
 
-/** Opens the device and listens for three seconds, unless somebody has it. */
+/** Opens the device and listens for three seconds, unless somebody has it or may have it. */
 export async function hearAlone(
   config: AgentConfig,
   inventory: InventoryOptions,
@@ -59,7 +68,10 @@ export async function hearAlone(
   const wish = standbyWish(heard.settings, await listed(inventory))
   if (!wish) return both(skipped('There is no device to open (device.present)'))
   if (wish.device.startsWith('test:')) return both(skipped('A test tone stands in for a device'))
-  if (await isInUse(inventory, wish.device)) return both(skipped(`${wish.device} is in use by another program`))
+  const inUse = await isInUse(inventory, wish.device)
+  // A take of its own, started by hand for example, may have it.
+  if (inUse === undefined) return both(skipped(`${wish.device} was not tested: whether it is in use is unknown`))
+  if (inUse) return both(skipped(`${wish.device} is in use by another program`))
   return await opened(heard, wish, signal)
 }
 
@@ -86,6 +98,6 @@ async function opened(config: AgentConfig, wish: StandbyWish, signal: AbortSigna
 }
 
 function refused(device: string, words: string): DeviceFindings {
-  if (/busy/i.test(words)) return both(skipped(`${device} is in use by another program: ${refusedFix(device, words)}`))
+  if (/busy/i.test(words)) return both(skipped(`${device} is in use by another program`))
   return { level: skipped('The device does not open'), opens: fail(words, refusedFix(device, words)) }
 }

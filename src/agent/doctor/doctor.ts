@@ -6,8 +6,9 @@ import { askController, judgeToken, type Reached, reaching } from '../../system/
 import { examine, fail, ok, type Probe, skipped, warn } from '../../system/checks/examine.ts'
 import { PLACES, UNITS, USERS } from '../../system/host/places.ts'
 import { compareVersions } from '../../system/host/release.rules.ts'
-import type { DeviceFindings, DoctorReport, Finding } from '../../wire/doctor.ts'
+import { advice, command, type DeviceFindings, type DoctorReport, type Finding, type Fix } from '../../wire/doctor.ts'
 import { API_PREFIX } from '../../wire/headers.ts'
+import { shellWord } from '../../wire/install.ts'
 import type { AgentConfig } from '../config.ts'
 import type { InventoryOptions } from '../inventory/inventory.ts'
 import { devicePresent } from './devices.ts'
@@ -22,9 +23,11 @@ export interface AgentDoctor {
   token: () => string | undefined
 }
 
-const ROOM =
-  'Takes wait here until the controller has them: let it be reached (controller.tls). Copies of delivered takes go by a retention policy for recorders (Settings in the console); sudo du -xh / | sort -h | tail shows what else is large'
-const FFMPEG = 'sudo apt-get install ffmpeg'
+const ROOM = advice(
+  'Takes wait here until the controller has them: let it be reached (controller.tls). Copies of delivered takes go by a retention policy for recorders (Settings in the console). What is large here:',
+  'sudo du -xh / | sort -h | tail',
+)
+const FFMPEG = command('sudo apt-get install ffmpeg')
 
 /** Never rejects for what it finds. @throws the signal's AbortError */
 export async function examineAgent(
@@ -83,9 +86,12 @@ const reachedBy = ({ settings }: AgentConfig): Reached => ({
   url: settings.controllerUrl,
 })
 
-const SILENT = skipped('The controller does not answer (controller.tls)')
-const joinAnew = (url: string): string =>
-  `sudo roomtone setup agent --controller-url ${url} --pairing-code, with a code from the recorder's page in the console`
+const SILENT = skipped('No controller answers (controller.tls)')
+const joinAnew = (url: string): Fix =>
+  advice(
+    "It asks for a pairing code, which the recorder's page in the console gives:",
+    `sudo roomtone setup agent --controller-url ${shellWord(url)} --pairing-code`,
+  )
 
 /** What is asked of the controller, in the name of this recorder. */
 interface Asking {
@@ -113,6 +119,6 @@ async function newer({ answers, nodeId, reached, token }: Asking, signal: AbortS
   if (compareVersions(version, latest) >= 0) return ok(`${version}; the controller has none that is newer`)
   return warn(
     `${version} runs here, the controller has ${latest.slice(0, 80)}`,
-    'On its page in the console: Maintenance, Update',
+    advice('On its page in the console: Maintenance, Update'),
   )
 }

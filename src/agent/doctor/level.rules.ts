@@ -1,11 +1,12 @@
 // What some seconds of a device say of its inputs, in words for whoever stands beside it.
-import type { Finding } from '../../wire/doctor.ts'
+import { advice, type Finding } from '../../wire/doctor.ts'
 import type { AudioLevel } from '../../wire/meters.ts'
 
 const HUM = 0.8
 const ALIKE = 0.98
 
 interface Fault {
+  /** In words alone: whoever stands there does it by hand. */
   fix: string
   words: string
 }
@@ -53,7 +54,7 @@ function faults(heard: Heard, silentBelow: number): Fault[] {
   const found: Fault[] = []
   if (silent.length === heard.size)
     found.push({
-      fix: 'Is the microphone on, phantom power given, the cable in, the fader up? alsamixer -c CARD (F4) shows the inputs of the card',
+      fix: 'Is the microphone on, phantom power given, the cable in, the fader up? F4 in alsamixer shows the inputs of the card',
       words: 'Silence on every channel',
     })
   if (clipping.length > 0)
@@ -81,7 +82,7 @@ export function judgeLevels(measured: readonly AudioLevel[][], silentBelow: numb
   const found = faults(heard, silentBelow)
   if (found.length > 0)
     return {
-      fix: [...new Set(found.map(({ fix }) => fix))].join('. '),
+      fix: advice([...new Set(found.map(({ fix }) => fix))].join('. ')),
       message: found.map(({ words }) => words).join('. '),
       status: 'warn',
     }

@@ -7,7 +7,8 @@ import { fail, ok, skipped, warn } from '../../system/checks/examine.ts'
 import { managedKeys } from '../../system/host/authorizedkeys.ts'
 import { PLACES } from '../../system/host/places.ts'
 import { heldTakes } from '../../system/host/takes.ts'
-import type { Finding } from '../../wire/doctor.ts'
+import { advice, command, type Finding } from '../../wire/doctor.ts'
+import { shellWord } from '../../wire/install.ts'
 
 /** A take that ended just now is on its way. */
 const WAITS_MS = 15 * 60_000
@@ -40,14 +41,19 @@ export async function takesWaiting(agentDir: string): Promise<Finding> {
   if (minutes * 60_000 < WAITS_MS) return ok(`${takes(waiting)} on the way to the controller${beside}`)
   return warn(
     `${takes(waiting)} not with the controller yet, the oldest untouched for ${minutes} min${beside}`,
-    `They go by themselves once controller.resolve, controller.tls and controller.token are well; journalctl -u roomtone-agent | grep -i upload says what was refused. Delete nothing in ${agentDir}`,
+    advice(
+      `They go by themselves once controller.resolve, controller.tls and controller.token are well. Delete nothing in ${agentDir}. What was refused:`,
+      'sudo journalctl -u roomtone-agent --no-pager | grep -i upload | tail',
+    ),
   )
 }
 
-/** Whether the controller's key may come in over SSH for maintenance. */
-export async function sshKey(file: string = PLACES.agentKeys): Promise<Finding> {
-  const rejoin =
-    "sudo roomtone setup agent --controller-url URL --pairing-code --replace, with a code from the recorder's page in the console"
+/** Whether the key of the controller at `url` may come in over SSH for maintenance. */
+export async function sshKey(url: string, file: string = PLACES.agentKeys): Promise<Finding> {
+  const rejoin = advice(
+    "It asks for a pairing code, which the recorder's page in the console gives:",
+    `sudo roomtone setup agent --controller-url ${shellWord(url)} --pairing-code --replace`,
+  )
   const stat = await fs.stat(file).catch((e) => {
     if (hasCode(e, 'ENOENT')) return undefined
     throw e
@@ -58,7 +64,7 @@ export async function sshKey(file: string = PLACES.agentKeys): Promise<Finding> 
   if ((stat.mode & 0o022) !== 0)
     return fail(
       `sshd ignores ${file}: others may write to it`,
-      `sudo chmod 600 ${file} && sudo chmod 700 ${path.dirname(file)}`,
+      command(`sudo chmod 600 ${shellWord(file)} && sudo chmod 700 ${shellWord(path.dirname(file))}`),
     )
   return ok(`${keys === 1 ? 'The key' : `${keys} keys`} of the controller in ${file}`)
 }

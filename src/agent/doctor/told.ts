@@ -3,7 +3,8 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { jsonOf } from '../../kernel/http.ts'
 import { version } from '../../kernel/version.ts'
-import { DeviceFindings, type Finding, fitted } from '../../wire/doctor.ts'
+import { advice, command, DeviceFindings, type Finding, type Fix, fitted } from '../../wire/doctor.ts'
+import { shellWord } from '../../wire/install.ts'
 import type { AudioLevel } from '../../wire/meters.ts'
 import type { Listener, Opening } from '../capture/bus.ts'
 import type { Measurement } from '../meters/accumulator.ts'
@@ -70,14 +71,23 @@ export function createTold(settings: Pick<Settings, 'meterFlatlineDbfs' | 'meter
 }
 
 /** What to do about a device that is there and does not open. */
-export function refusedFix(device: string, words: string): string {
+export function refusedFix(device: string, words: string): Fix {
   if (/busy/i.test(words))
-    return 'Another program has it: sudo fuser -v /dev/snd/* names it; stop it, or take the sound server off this card'
+    return advice(
+      'Another program has it: stop that, or take the sound server off this card. Which it is:',
+      'sudo fuser -v /dev/snd/*',
+    )
   if (/permission denied/i.test(words))
-    return 'sudo usermod -aG audio roomtone-agent, then sudo systemctl restart roomtone-agent'
+    return command('sudo usermod -aG audio roomtone-agent && sudo systemctl restart roomtone-agent')
   if (/no such (file|device)|unknown pcm|cannot find card/i.test(words))
-    return 'Plug the device in again; arecord -l lists what is there, and SVC_CAPTURE_DEVICE in /etc/roomtone/recorder-agent.env may name it'
-  return `arecord -D ${device} -d 1 /dev/null says more; plug the device in again, and see dmesg | tail`
+    return advice(
+      'Plug the device in again, or name another one in SVC_CAPTURE_DEVICE (/etc/roomtone/recorder-agent.env). What is there:',
+      'arecord -l',
+    )
+  return advice(
+    'Plug the device in again. Why it does not open:',
+    `arecord -D ${shellWord(device)} -d 1 /dev/null; sudo dmesg | tail`,
+  )
 }
 
 /** What the agent of a directory says of its devices; undefined when none runs there, or an older one. */

@@ -54,7 +54,7 @@ export const pcmList = (options: AlsaOptions): string => options.procAsoundPcm ?
 export const cardId = async (options: AlsaOptions, number: number): Promise<string | undefined> =>
   (await read(path.join(procRoot(options), `card${number}`, 'id'))).trim() || undefined
 
-/** Whether any program has this capture device open, as the kernel sees it; undefined for what is no card. */
+/** Whether any program has this capture device open, as the kernel sees it; undefined where it does not tell, as of what is no card. */
 export async function isInUse(options: AlsaOptions, device: string): Promise<boolean | undefined> {
   const wanted = alsaCard(device)
   if (!wanted) return undefined
@@ -66,7 +66,9 @@ export async function isInUse(options: AlsaOptions, device: string): Promise<boo
   const pcm = path.join(root, cards[at] as string, `pcm${wanted.device}c`)
   const subs = (await fsp.readdir(pcm).catch(() => [])).filter((name) => /^sub\d+$/.test(name))
   const states = await Promise.all(subs.map((sub) => read(path.join(pcm, sub, 'status'))))
-  return states.some((state) => state.trim() !== '' && state.trim() !== 'closed')
+  const told = states.map((state) => state.trim())
+  if (told.some((state) => state !== '' && state !== 'closed')) return true
+  return told.length > 0 && told.every((state) => state === 'closed') ? false : undefined
 }
 
 async function listDevices(options: AlsaOptions): Promise<{ devices: Device[]; listed: boolean }> {

@@ -1,13 +1,8 @@
 // Room on the disk the agent writes to.
-import { statfs } from 'node:fs/promises'
+import { type DiskRoom, diskRoom } from '../../kernel/disk.ts'
 import { run } from '../../system/host/run.ts'
 
-export interface Space {
-  /** Bytes this process may still write. */
-  freeBytes: number
-  /** 0..100 of what this process may use, as `df` counts: without the blocks reserved for root. */
-  usedPercent: number
-}
+export type Space = Pick<DiskRoom, 'freeBytes' | 'usedPercent'>
 
 /** Undefined when unknown: without a figure nothing is refused. */
 export type Gauge = () => Promise<Space | undefined>
@@ -17,16 +12,9 @@ const KIB = 1024
 /** The kernel's own answer. */
 export const statfsGauge =
   (path: string): Gauge =>
-  async () => {
-    try {
-      const { bavail, bfree, blocks, bsize } = await statfs(path)
-      const used = blocks - bfree
-      return { freeBytes: bavail * bsize, usedPercent: used + bavail === 0 ? 100 : (100 * used) / (used + bavail) }
-    } catch {
-      // A missing directory is reported elsewhere.
-      return undefined
-    }
-  }
+  // A missing directory is reported elsewhere.
+  () =>
+    diskRoom(path).catch(() => undefined)
 
 /** The answer of a program with the output of `df -Pk`: second line, fourth column KiB free, fifth percent used. */
 export const dfGauge =

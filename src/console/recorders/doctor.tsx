@@ -67,6 +67,17 @@ function Report({ of: { checks, madeAt } }: { of: NodeDoctor }) {
   )
 }
 
+/** Words, and a command on a line of its own, to be copied as a whole. */
+function Fix({ of }: { of: string }) {
+  const [first = '', ...lines] = of.split('\n')
+  return (
+    <>
+      <Name>{first}</Name>
+      {lines.length > 0 && <pre class={ui.output}>{lines.join('\n')}</pre>}
+    </>
+  )
+}
+
 function CheckRow({ check: { fix, id, message, status } }: { check: Check }) {
   const { doctor } = useWords().recorders
   return (
@@ -82,12 +93,12 @@ function CheckRow({ check: { fix, id, message, status } }: { check: Check }) {
         <Name>{message}</Name>
       </span>
       {fix && (status === 'fail' || status === 'warn') && (
-        <span>
+        <div>
           {doctor.fix}:{' '}
-          <span lang="en">
-            <Name>{fix}</Name>
-          </span>
-        </span>
+          <div lang="en">
+            <Fix of={fix} />
+          </div>
+        </div>
       )}
     </li>
   )

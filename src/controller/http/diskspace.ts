@@ -1,4 +1,4 @@
-import { statfs } from 'node:fs/promises'
+import { diskRoom } from '../../kernel/disk.ts'
 import { Fail } from '../../kernel/fail.ts'
 
 const MIB = 2 ** 20
@@ -22,9 +22,8 @@ export class DiskSpace {
 
   /** Bytes that takes may still have; undefined where the file system does not tell. */
   async free(): Promise<number | undefined> {
-    const { bavail, blocks, bsize } = await statfs(this.dir)
-    // Zero blocks: some network file systems do not report their size.
-    return blocks === 0 ? undefined : bavail * bsize - reservedBytes(blocks * bsize)
+    const room = await diskRoom(this.dir)
+    return room && room.freeBytes - reservedBytes(room.sizeBytes)
   }
 
   /**

@@ -36,6 +36,11 @@ export class Server {
     this.server.setTimeout(SILENCE_MS)
   }
 
+  /** The port it listens on. */
+  port(): number {
+    return (this.server.address() as AddressInfo).port
+  }
+
   /** Resolves with the base URL. @throws Fail when it cannot listen on the address. */
   listen(host: string, port: number): Promise<string> {
     return new Promise((resolve, reject) => {

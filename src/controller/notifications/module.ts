@@ -76,6 +76,9 @@ export function createNotifications(base: Base, deps: Deps): Module {
       ...deliveryRoutes({ queue, reschedule, scope, visibility }),
       ...acknowledgeRoutes({ clock, health, links, phrases, principals, scope }),
     ],
+    listening: (port) => {
+      transports.own.port = port
+    },
     runners: [deliveries.runner(), heartbeatRunner({ db, intervalSeconds, log, passes: () => ticker.status(), url })],
     start() {
       deliveries.start()

@@ -165,7 +165,7 @@ const de: Phrases = {
     updates: 'Rekorder mit wartender Aktualisierung',
     uploads: 'Nicht beendete Uploads',
   },
-  free: (gigabytes, percent) => `${gigabytes} GB frei (${percent} %)`,
+  free: (gigabytes, percent) => `${gigabytes} GB frei (${percent.toLocaleString('de')} %)`,
   language: 'de',
   linkGone: {
     language: 'de',

@@ -1,5 +1,5 @@
-import { statfs } from 'node:fs/promises'
 import { iso } from '../../kernel/clock.ts'
+import { diskRoom, freePercent } from '../../kernel/disk.ts'
 import type { Ids } from '../../kernel/ids.ts'
 import { DAY_MS } from '../../kernel/zones.ts'
 import type { Db } from '../store/db.ts'
@@ -48,11 +48,9 @@ export function reporter({ db, ids, queue, report, rules, takes, zones }: Parts)
 export type Reporter = ReturnType<typeof reporter>
 
 const GIGABYTE = 1e9
-const NO_SIZE = { bavail: 0, blocks: 0, bsize: 0 }
 
 /** Undefined where the file system does not tell: the report goes without it. */
 async function freeOn(dir: string): Promise<Report['disk']> {
-  const { bavail, blocks, bsize } = await statfs(dir).catch(() => NO_SIZE)
-  if (blocks === 0) return undefined
-  return { freeGb: Math.floor((bavail * bsize) / GIGABYTE), freePercent: Math.floor((100 * bavail) / blocks) }
+  const room = await diskRoom(dir).catch(() => undefined)
+  return room && { freeGb: Math.floor(room.freeBytes / GIGABYTE), freePercent: freePercent(room) }
 }

@@ -4,9 +4,11 @@ import * as fs from 'node:fs/promises'
 import * as os from 'node:os'
 import * as path from 'node:path'
 import { systemClock } from '../../kernel/clock.ts'
+import { diskRoom } from '../../kernel/disk.ts'
 import { hasCode } from '../../kernel/durable.ts'
 import { faultWords } from '../../kernel/words.ts'
-import type { Finding } from '../../wire/doctor.ts'
+import { advice, command, type Finding, type Fix } from '../../wire/doctor.ts'
+import { shellWord } from '../../wire/install.ts'
 import { NotStarted, type RunResult, run } from '../host/run.ts'
 import { isClockSynced } from '../host/timesync.ts'
 import { type Free, judgeClock, judgeSpace, judgeSync, judgeUnit, type UnitFacts } from './box.rules.ts'
@@ -28,22 +30,19 @@ async function standing(dir: string): Promise<string> {
 }
 
 async function freeAt(dir: string): Promise<Free[]> {
-  const { bavail, bfree, blocks, bsize } = await fs.statfs(await standing(dir))
-  const used = blocks - bfree
-  // Some network file systems do not say.
-  if (used + bavail === 0) return []
-  return [{ dir, freeBytes: bavail * bsize, usedPercent: (100 * used) / (used + bavail) }]
+  const room = await diskRoom(await standing(dir))
+  return room ? [{ dir, ...room }] : []
 }
 
 /** `fix`: how room is made there. */
-export const spaceOf = async (dirs: readonly string[], fix: string): Promise<Finding> =>
+export const spaceOf = async (dirs: readonly string[], fix: Fix): Promise<Finding> =>
   judgeSpace((await Promise.all([...new Set(dirs)].map(freeAt))).flat(), fix)
 
-interface Written {
+export interface Written {
   /** Whose the directory has to be. */
   owner: string
   /** How room is made there. */
-  room: string
+  room: Fix
 }
 
 /** How long a small write takes until it is on the disk. Leaves nothing behind. */
@@ -81,16 +80,24 @@ export function unwritable(e: unknown, dir: string, { owner, room }: Written): F
   // Whoever is not the service learns nothing about what the service may do.
   if (code === 'EACCES' && os.userInfo().username !== owner)
     return skipped(`${faultWords(e, dir)}. Run it as root: sudo roomtone doctor`)
-  const fixes: Record<string, string> = {
-    EACCES: `sudo chown -R ${owner}: ${dir}`,
+  const place = shellWord(dir)
+  const fixes: Record<string, Fix> = {
+    EACCES: command(`sudo chown -R ${owner}: ${place}`),
     EDQUOT: room,
     ENOSPC: room,
-    EPERM: `sudo chown -R ${owner}: ${dir} (and sudo chattr -i ${dir}, where it is set)`,
-    EROFS: `dmesg says why the disk became read-only; then sudo mount -o remount,rw "$(findmnt -no TARGET -T ${dir})"`,
+    EPERM: command(`sudo chattr -i ${place}; sudo chown -R ${owner}: ${place}`),
+    EROFS: remounted(dir),
   }
-  const fix = fixes[code] ?? 'dmesg | tail says what the disk has; replace it if it reports errors'
+  const fix = fixes[code] ?? advice('Replace the disk if it reports errors:', 'sudo dmesg -l err,warn | tail -n 20')
   return fail(`Nothing can be written to ${dir}: ${faultWords(e, dir)}`, fix)
 }
+
+/** How a disk that became read-only is written to again. */
+export const remounted = (dir: string): Fix =>
+  advice(
+    'The log of the kernel (dmesg) says why the disk became read-only. When that is mended:',
+    `sudo mount -o remount,rw "$(findmnt -no TARGET -T ${shellWord(dir)})"`,
+  )
 
 /** What a program of the system says; undefined where there is none, or nobody it could ask. */
 async function asked(command: string, args: readonly string[], signal: AbortSignal): Promise<RunResult | undefined> {
@@ -126,7 +133,7 @@ export const unitOf =
 export async function programOf(
   command: string,
   args: readonly string[],
-  { env, fix, signal }: { env: NodeJS.ProcessEnv; fix: string; signal: AbortSignal },
+  { env, fix, signal }: { env: NodeJS.ProcessEnv; fix: Fix; signal: AbortSignal },
 ): Promise<Finding> {
   const said = await run(command, args, { env, signal, timeoutMs: 5000 }).catch((e) => {
     if (e instanceof NotStarted) return undefined

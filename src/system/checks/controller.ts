@@ -6,7 +6,9 @@ import { systemClock } from '../../kernel/clock.ts'
 import * as http from '../../kernel/http.ts'
 import { isLoopback } from '../../kernel/loopback.ts'
 import { faultWords } from '../../kernel/words.ts'
-import type { Finding } from '../../wire/doctor.ts'
+import { advice, type Finding, type Fix } from '../../wire/doctor.ts'
+import { shellWord } from '../../wire/install.ts'
+import { livenessOf } from '../../wire/status.ts'
 import { isUnknownIssuer, type Trust, tlsOptions } from '../host/trust.ts'
 import { fail, ok, skipped, warn } from './examine.ts'
 
@@ -31,9 +33,11 @@ interface Names {
 
 const PATIENCE_MS = 6000
 const MAX_BYTES = 256 * 1024
+const MOST_QUOTED = 120
 
-/** An answer, and how far this clock is ahead of the other side's, seconds. */
+/** An answer, and what can be told of the other side by it. */
 interface Answered extends http.Answer {
+  /** How far this clock is ahead of the other side's, seconds. */
   ahead: number | undefined
   /** When the certificate ends, as it says itself. */
   until: string | undefined
@@ -76,9 +80,9 @@ function aheadOf(asked: number, answered: number, date: string | undefined): num
 }
 
 export interface Reaching {
-  /** How far this clock is ahead of the controller's, seconds; undefined when it does not answer. */
+  /** How far this clock is ahead of the controller's, seconds; undefined when none answers. */
   ahead(): Promise<number | undefined>
-  /** Whether the controller answers at all. */
+  /** Whether what answers is a controller. */
   answers(): Promise<boolean>
   resolve(): Promise<Finding>
   tls(): Promise<Finding>
@@ -91,13 +95,15 @@ export function reaching(reached: Reached): Reaching {
     first ??= askController(reached, '/healthz', { signal: AbortSignal.timeout(PATIENCE_MS + 1000) })
     return first
   }
+  // Whatever else answers there has no say: a captive portal has a clock, and takes any token.
+  const controller = (): Promise<Answered | undefined> =>
+    once().then(
+      (answer) => (versionOf(answer) === undefined ? undefined : answer),
+      () => undefined,
+    )
   return {
-    ahead: async () => (await once().catch(() => undefined))?.ahead,
-    answers: () =>
-      once().then(
-        () => true,
-        () => false,
-      ),
+    ahead: async () => (await controller())?.ahead,
+    answers: async () => (await controller()) !== undefined,
     resolve: () => resolved(reached),
     tls: () =>
       once().then(
@@ -116,45 +122,97 @@ async function resolved({ names, url }: Reached): Promise<Finding> {
   } catch (e) {
     return fail(
       `The name in ${url} leads nowhere: ${faultWords(e, host)}`,
-      `Check ${names.url} in ${names.file}, and the name servers of this machine: resolvectl query ${host} (or cat /etc/resolv.conf). Without a name server: echo "ADDRESS ${host}" | sudo tee -a /etc/hosts`,
+      advice(
+        `Check ${names.url} in ${names.file}. Where no name server knows the name, write its address into /etc/hosts. Which name servers are asked:`,
+        `resolvectl query ${shellWord(host)} || cat /etc/resolv.conf`,
+      ),
     )
   }
 }
 
-function secured({ allowInsecure, names, url }: Reached, { status, until }: Answered): Finding {
+/** The version of the controller that answers; undefined when it is none. */
+const versionOf = ({ status, text }: http.Answer): string | undefined =>
+  status === 200 ? livenessOf(http.jsonOf(text))?.version.slice(0, MOST_QUOTED) : undefined
+
+function secured(reached: Reached, answer: Answered): Finding {
+  const { allowInsecure, names, url } = reached
+  const version = versionOf(answer)
+  if (version === undefined) return foreign(reached, answer)
   const { host, hostname, protocol } = new URL(url)
-  if (status !== 200)
-    return warn(
-      `${host} answers, but not as a controller does (status ${status})`,
-      `Check ${names.url} in ${names.file}; curl -sS ${url}/healthz shows what answers`,
-    )
-  if (protocol === 'http:' && isLoopback(hostname)) return ok(`${host} answers; within this machine, without TLS`)
+  const who = `The controller at ${host} answers (version ${version})`
+  if (protocol === 'http:' && isLoopback(hostname)) return ok(`${who}; within this machine, without TLS`)
   if (protocol === 'http:' || allowInsecure)
     return warn(
-      `${host} answers, but who it is is not verified: the token and the audio could be read on the way`,
-      `Set ${names.url} to an https address and ${names.ca} to the site's ca.pem in ${names.file}, remove ${names.insecure}, then sudo systemctl restart ${names.unit}`,
+      `${who}, but who it is is not verified: the token and the audio could be read on the way`,
+      advice(
+        `Set ${names.url} to an https address and ${names.ca} to the site's ca.pem in ${names.file}, and remove ${names.insecure}. Then:`,
+        `sudo systemctl restart ${names.unit}`,
+      ),
     )
-  return ok(`${host} answers with a certificate this machine trusts, valid until ${until ?? 'an unknown day'}`)
+  return ok(`${who} with a certificate this machine trusts, valid until ${answer.until ?? 'an unknown day'}`)
 }
 
-const BY_CODE: Record<string, (names: Names, host: string) => [what: string, fix: string]> = {
+/** Something answers that is no controller. */
+function foreign({ names, url }: Reached, { headers, status }: Answered): Finding {
+  const { host } = new URL(url)
+  const check = `Check address and port of ${names.url} in ${names.file}`
+  if (status >= 300 && status < 400)
+    return fail(
+      `${host} is no controller: it sends visitors to ${(headers.location ?? 'nowhere').slice(0, MOST_QUOTED)} (status ${status})`,
+      asked(
+        `If that is the sign-in page of the network, have this machine let through without one. ${check}. What it answers:`,
+        url,
+      ),
+    )
+  if (status >= 502 && status <= 504)
+    return fail(
+      `A proxy answers at ${host}, and has no controller behind it (status ${status})`,
+      asked('Look on its machine whether the controller runs, and at where the proxy sends to. What it answers:', url),
+    )
+  const kind = (headers['content-type'] ?? 'no type').split(';')[0]?.slice(0, MOST_QUOTED)
+  return fail(
+    `What answers at ${host} is no controller of Roomtone (status ${status}, ${kind})`,
+    asked(
+      `${check}: another product, another port or the sign-in page of the network answers. Which, this shows:`,
+      url,
+    ),
+  )
+}
+
+const asked = (words: string, url: string): Fix => advice(words, `curl -sSi ${healthOf(url)}`)
+
+const healthOf = (url: string): string => shellWord(`${url.replace(/\/+$/, '')}/healthz`)
+
+const BY_CODE: Record<string, (names: Names, host: string) => [what: string, fix: Fix]> = {
   CERT_HAS_EXPIRED: () => [
     'its certificate has expired',
-    'Is the clock of this machine right (clock.synced)? If so, on the controller: sudo roomtone tls renew (or put the new certificate of another authority in place)',
+    advice(
+      'Is the clock of this machine right (clock.synced)? If so, put the new certificate of its authority in place on the controller; where that is the one of Roomtone, on the controller:',
+      'sudo roomtone tls renew',
+    ),
   ],
   CERT_NOT_YET_VALID: () => [
     'its certificate is not valid yet',
-    'Set the clock of this machine first (clock.synced); if it is right, the one of the controller was wrong: sudo roomtone tls renew there',
+    advice(
+      'Set the clock of this machine first (clock.synced). If it is right, the one of the controller was wrong; there:',
+      'sudo roomtone tls renew',
+    ),
   ],
   ERR_TLS_CERT_ALTNAME_INVALID: ({ file, url }, host) => [
     `its certificate is not for ${host}`,
-    `On the controller: sudo roomtone tls renew --host ${host}; or name it in ${url} (${file}) as the certificate does`,
+    advice(
+      `Name it in ${url} (${file}) as the certificate does. Or have it made for this name, on the controller:`,
+      `sudo roomtone tls renew --host ${shellWord(host)}`,
+    ),
   ],
 }
 
-const unknownIssuer = ({ ca, file, unit }: Names): [what: string, fix: string] => [
+const unknownIssuer = ({ ca, file, unit }: Names): [what: string, fix: Fix] => [
   'no authority this machine trusts has signed its certificate',
-  `Bring /etc/roomtone/tls/ca.pem of the controller here as /etc/roomtone/controller-ca.pem, set ${ca}=/etc/roomtone/controller-ca.pem in ${file}, then sudo systemctl restart ${unit}`,
+  advice(
+    `Bring /etc/roomtone/tls/ca.pem of the controller here as /etc/roomtone/controller-ca.pem, and set ${ca}=/etc/roomtone/controller-ca.pem in ${file}. Then:`,
+    `sudo systemctl restart ${unit}`,
+  ),
 ]
 
 function unreached({ names, url }: Reached, e: unknown): Finding {
@@ -169,12 +227,15 @@ function unreached({ names, url }: Reached, e: unknown): Finding {
   if (known) return fail(`${host} is not trusted: ${known[0]}`, known[1])
   return fail(
     `The controller is not reached: ${faultWords(e, host)}`,
-    `On the controller: systemctl status roomtone-controller. From here: curl -vsS ${url}/healthz. Check ${names.url} in ${names.file}, the cable, and firewalls in between`,
+    advice(
+      `Check ${names.url} in ${names.file}, the cable, firewalls in between, and on its machine whether the controller runs. How far it gets from here:`,
+      `curl -vsS ${healthOf(url)}`,
+    ),
   )
 }
 
 /** What an answer says of a token. `fix`: how a good one comes here. */
-export function judgeToken({ status }: Pick<http.Answer, 'status'>, fix: string): Finding {
+export function judgeToken({ status }: Pick<http.Answer, 'status'>, fix: Fix): Finding {
   if (status === 401 || status === 403) return fail(`The controller refuses the token (status ${status})`, fix)
   if (status === 429 || status >= 500) return skipped(`The controller is busy (status ${status}): nothing was learnt`)
   return ok('The controller accepts the token')

@@ -3,7 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { hasCode } from '../../kernel/durable.ts'
 import { NoAnswer } from '../../kernel/http.ts'
 import { faultWords } from '../../kernel/words.ts'
-import { CHECKS, type Check, type DoctorReport, type DoctorRole, type Finding, fitted } from '../../wire/doctor.ts'
+import {
+  advice,
+  CHECKS,
+  type Check,
+  type DoctorReport,
+  type DoctorRole,
+  type Finding,
+  type Fix,
+  fitted,
+} from '../../wire/doctor.ts'
 
 /** One check. The signal ends with the time it has. */
 export interface Probe {
@@ -15,11 +24,11 @@ export interface Probe {
 const LIMIT_MS = 8000
 
 export const ok = (message: string): Finding => ({ message, status: 'ok' })
-export const warn = (message: string, fix: string): Finding => ({ fix, message, status: 'warn' })
-export const fail = (message: string, fix: string): Finding => ({ fix, message, status: 'fail' })
+export const warn = (message: string, fix: Fix): Finding => ({ fix, message, status: 'warn' })
+export const fail = (message: string, fix: Fix): Finding => ({ fix, message, status: 'fail' })
 export const skipped = (message: string): Finding => ({ message, status: 'skipped' })
 
-const RETRY = 'Run it again; if it stays so, send support what "sudo roomtone support" packs'
+const RETRY = advice('Run the doctor again. If it stays so, send support what this packs:', 'sudo roomtone support')
 
 const upper = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1)
 

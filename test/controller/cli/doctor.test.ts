@@ -10,6 +10,7 @@ import {
 } from '../../../src/controller/cli/doctor/controller.rules.ts'
 import { doctorFacts } from '../../../src/controller/cli/doctor/facts.store.ts'
 import { namesIn } from '../../../src/controller/cli/doctor/names.store.ts'
+import { advice } from '../../../src/wire/doctor.ts'
 import { readinessOf } from '../../../src/wire/status.ts'
 import { listening } from '../../kit/http.ts'
 import { kit } from '../../kit/kit.ts'
@@ -19,7 +20,7 @@ const NOW = Date.parse('2026-03-02T09:00:00.000Z')
 const iso = (ms: number): string => new Date(ms).toISOString()
 
 test('a certificate warns 21 days before its end and fails 3 days before', () => {
-  const status = (days: number) => judgeCertificate(iso(NOW + days * DAY), NOW, 'renew').status
+  const status = (days: number) => judgeCertificate(iso(NOW + days * DAY), NOW, advice('renew')).status
   assert.deepEqual([21, 20.9, 3, 2.9, -1].map(status), ['ok', 'warn', 'warn', 'fail', 'fail'])
 })
 

@@ -1,6 +1,7 @@
 // Channels and rules: what is refused, who may write them, and what is shown of them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { listening } from '../../kit/http.ts'
 import { answering, hookOf, KEY, world } from './world.ts'
 
 const CHANNELS = '/settings/notification-channels'
@@ -121,4 +122,14 @@ test('a preview says what a rule would have sent, within what its writer may rea
     events: 0,
     messages: 0,
   })
+})
+
+test('the controller does not call itself at a port it was given by the system', async (t) => {
+  const { admin, k } = await world(t, { SVC_PORT: '0', SVC_PUBLIC_URL: 'https://rooms.example' })
+  const server = await listening(k)
+  t.after(server.close)
+  const webhook = { url: `${server.url}/auth/login` }
+  const { id } = (await admin.post(CHANNELS, { kind: 'webhook', name: 'Itself', secret: KEY, webhook })).json.data
+  const { error, ok } = (await admin.post(`${CHANNELS}/${id}/test`)).json.data
+  assert.deepEqual([ok, /is this controller itself/.test(error)], [false, true], error)
 })

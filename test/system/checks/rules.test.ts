@@ -3,18 +3,20 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { judgeClock, judgeSpace, judgeSync, judgeUnit } from '../../../src/system/checks/box.rules.ts'
 import { examine, ok } from '../../../src/system/checks/examine.ts'
-import { DoctorReport, fitted } from '../../../src/wire/doctor.ts'
+import { advice, command, DoctorReport, fitted } from '../../../src/wire/doctor.ts'
+
+const MAKE_ROOM = advice('make room')
 
 test('a disk warns below 15 % free and fails below 5 %; the fullest counts', () => {
   const disk = (usedPercent: number) => ({ dir: `/d${usedPercent}`, freeBytes: 2 ** 30, usedPercent })
-  const status = (...used: number[]) => judgeSpace(used.map(disk), 'make room').status
+  const status = (...used: number[]) => judgeSpace(used.map(disk), MAKE_ROOM).status
   assert.deepEqual([status(85), status(85.1), status(95), status(95.1)], ['ok', 'warn', 'warn', 'fail'])
-  assert.deepEqual(judgeSpace([disk(10), disk(96)], 'make room'), {
-    fix: 'make room',
-    message: '4.0 % free (1.0 GiB) at /d96',
+  assert.deepEqual(judgeSpace([disk(10), disk(96)], MAKE_ROOM), {
+    fix: MAKE_ROOM,
+    message: '4 % free (1.0 GiB) at /d96',
     status: 'fail',
   })
-  assert.equal(judgeSpace([], 'x').status, 'skipped')
+  assert.equal(judgeSpace([], MAKE_ROOM).status, 'skipped')
 })
 
 test('a write that takes 50 ms is fine, over 500 ms is not; one slow write of five is chance', () => {
@@ -78,6 +80,13 @@ test('a stop ends it', async () => {
 })
 
 test('what is quoted is cut to what the wire takes', () => {
-  const { fix = '', message } = fitted({ fix: 'f'.repeat(5000), message: 'm'.repeat(5000), status: 'fail' })
+  const { fix = '', message } = fitted({ fix: advice('f'.repeat(5000)), message: 'm'.repeat(5000), status: 'fail' })
   assert.deepEqual([fix.length, message.length], [1000, 600])
+})
+
+test('a fix keeps the line of its command on its way to the controller, and no other control character', () => {
+  const fix = command('sudo \u001b[31mls\r\n\tdate')
+  const checks = [{ fix, id: 'disk.space', message: 'full', status: 'fail' }]
+  const { data } = DoctorReport.safeParse({ checks, ok: false, role: 'agent' })
+  assert.equal(data?.checks[0]?.fix, 'sudo  [31mls \n date')
 })

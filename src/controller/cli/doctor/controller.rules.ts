@@ -1,5 +1,6 @@
 // When a certificate, a backup or the background work of a controller is worth a word.
-import type { Finding } from '../../../wire/doctor.ts'
+import { UNITS } from '../../../system/host/places.ts'
+import { advice, type Finding, type Fix } from '../../../wire/doctor.ts'
 
 const DAY_MS = 86_400_000
 const CERTIFICATE_DAYS = { fail: 3, warn: 21 }
@@ -10,7 +11,7 @@ const LATE_SECONDS = 60
 const day = (at: string): string => at.slice(0, 10)
 
 /** `fix`: how it is renewed. `now`: Unix ms. */
-export function judgeCertificate(expiresAt: string, now: number, fix: string): Finding {
+export function judgeCertificate(expiresAt: string, now: number, fix: Fix): Finding {
   const days = (Date.parse(expiresAt) - now) / DAY_MS
   if (days <= 0) return { fix, message: `The certificate has expired on ${day(expiresAt)}`, status: 'fail' }
   const message = `The certificate is valid until ${day(expiresAt)} (${Math.floor(days)} days)`
@@ -27,8 +28,10 @@ interface BackupFacts {
   target: string | undefined
 }
 
-const BACK_UP =
-  'sudo roomtone backup /backup/roomtone --takes, to another disk; every night by a timer or cron (docs/operations.md)'
+const BACK_UP = advice(
+  'To another disk, mounted at /backup for example, and every night by a timer or cron (docs/operations.md):',
+  'sudo roomtone backup /backup/roomtone --takes',
+)
 
 export function judgeBackup({ at, now, replicated, target }: BackupFacts): Finding {
   if (at === undefined)
@@ -60,14 +63,20 @@ export function judgeRunners(runners: readonly RunnerFacts[], now: number, uptim
   })
   if (late.length > 0)
     return {
-      fix: 'sudo systemctl restart roomtone-controller; journalctl -u roomtone-controller -n 50 may say why',
+      fix: advice(
+        'Why it stood still may be in the journal of the controller. A restart sets it going:',
+        `sudo systemctl restart ${UNITS.controller}`,
+      ),
       message: `Background work stands still: ${late.map(({ name }) => name).join(', ')}`,
       status: 'fail',
     }
   const failing = enabled.filter(({ lastError }) => lastError !== undefined)
   if (failing.length > 0)
     return {
-      fix: 'journalctl -u roomtone-controller | grep runner says more; it is tried again at every pass',
+      fix: advice(
+        'It is tried again at every pass. What happened:',
+        `sudo journalctl -u ${UNITS.controller} --no-pager | grep runner | tail`,
+      ),
       message: `The last pass failed of ${failing.map(({ lastError, name }) => `${name} (${lastError})`).join(', ')}`,
       status: 'warn',
     }
@@ -85,7 +94,9 @@ export function judgeUploads({ error, failed, old }: StuckUploads): Finding {
   if (failed + old === 0) return { message: 'No upload is stuck', status: 'ok' }
   const parts = [failed > 0 ? `${failed} given up` : '', old > 0 ? `${old} tried in vain for a day` : '']
   return {
-    fix: 'In the console: Activity, Uploads shows each with its reason; mend the destination (Settings, Upload destinations), then Retry',
+    fix: advice(
+      'In the console: Activity, Uploads shows each with its reason; mend the destination (Settings, Upload destinations), then Retry',
+    ),
     message: `Uploads: ${parts.filter(Boolean).join(', ')}${error ? `; the latest reason: ${error}` : ''}`,
     status: 'warn',
   }
@@ -97,7 +108,10 @@ export function judgeOffline(offline: readonly { alias: string; id: string }[], 
   const named = offline.slice(0, 5).map(({ alias, id }) => `${alias} (${id})`)
   const more = offline.length > named.length ? `, and ${offline.length - named.length} more` : ''
   return {
-    fix: 'On each of them: is it powered, has it network? sudo roomtone doctor there says more. One that is gone for good: retire it on its page',
+    fix: advice(
+      'Look at each of them: power, network. One that is gone for good is retired on its page in the console. More, on the recorder:',
+      'sudo roomtone doctor',
+    ),
     message: `${offline.length} of ${all} recorders are offline: ${named.join(', ')}${more}`,
     status: 'warn',
   }

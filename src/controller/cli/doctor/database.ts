@@ -5,32 +5,50 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { deriveKey, open, openText, SealError } from '../../../crypto/seal.ts'
 import { hasCode } from '../../../kernel/durable.ts'
 import { faultWords } from '../../../kernel/words.ts'
-import { unwritable } from '../../../system/checks/box.ts'
+import { remounted, unwritable, type Written } from '../../../system/checks/box.ts'
 import { fail, ok, type Probe, skipped, warn } from '../../../system/checks/examine.ts'
 import { ownArguments } from '../../../system/host/owner.ts'
 import { UNITS, USERS } from '../../../system/host/places.ts'
 import { run } from '../../../system/host/run.ts'
-import type { Finding } from '../../../wire/doctor.ts'
+import { advice, command, type Finding, type Fix } from '../../../wire/doctor.ts'
+import { shellWord } from '../../../wire/install.ts'
 import { Db } from '../../store/db.ts'
+import { lastBackup } from '../stamp.ts'
 import type { ControllerFiles } from '../verb.ts'
 import { doctorFacts, type Sealed } from './facts.store.ts'
 
 const INTEGRITY_MS = 9000
 const BUSY_MS = 3000
 const PAUSE_MS = 50
-const RESTORE = `sudo systemctl stop ${UNITS.controller} && sudo roomtone restore /backup/roomtone --force && sudo systemctl start ${UNITS.controller}; then check the disk (smartctl -a, dmesg)`
-export const ROOM =
-  'Let a retention policy delete takes that were uploaded (Settings in the console), or move them to a larger disk with SVC_RECORDING_CACHE_DIR; sudo du -xh / | sort -h | tail shows what else is large'
+export const ROOM = advice(
+  'Let a retention policy delete takes that were uploaded (Settings in the console), or move them to a larger disk with SVC_RECORDING_CACHE_DIR. What is large here:',
+  'sudo du -xh / | sort -h | tail',
+)
+
+/** Brings the last backup back, from where it was made to. */
+function restored(words: string, { config }: ControllerFiles): Fix {
+  const from = shellWord(lastBackup(config.SVC_DATA_DIR)?.target ?? '/backup/roomtone')
+  return advice(
+    words,
+    `sudo systemctl stop ${UNITS.controller} && sudo roomtone restore ${from} --force && sudo systemctl start ${UNITS.controller}`,
+  )
+}
+
+const damaged = (place: ControllerFiles): Fix =>
+  restored(
+    'Check the disk (dmesg, smartctl) before it damages the next one. The last backup is brought back by:',
+    place,
+  )
 
 /** Also for who may see it by a capability alone, which `existsSync` leaves out (access(2)). */
 const isThere = (file: string): boolean => fs.statSync(file, { throwIfNoEntry: false }) !== undefined
 
-const missing = ({ database }: ControllerFiles): Finding | undefined =>
-  isThere(database)
+const missing = (place: ControllerFiles): Finding | undefined =>
+  isThere(place.database)
     ? undefined
     : fail(
-        `There is no database at ${database}`,
-        `sudo systemctl start ${UNITS.controller} makes a new one; after a loss bring the last backup back: sudo roomtone restore /backup/roomtone`,
+        `There is no database at ${place.database}`,
+        restored('A new controller makes one when it starts. After a loss the last backup is brought back by:', place),
       )
 
 /** In a program of its own: it takes as long as the database is large, and nothing else could be looked at meanwhile. */
@@ -53,12 +71,18 @@ export const databaseIntegrity = (place: ControllerFiles): Probe => ({
     if (said.some((line) => /it has schema/.test(line)))
       return fail(
         said.join('; '),
-        `sudo systemctl restart ${UNITS.controller} brings an older database up to date; a newer one needs the version that wrote it`,
+        advice(
+          'A newer database needs the version of Roomtone that wrote it. An older one is brought up to date by:',
+          `sudo systemctl restart ${UNITS.controller}`,
+        ),
       )
     // No sign of damage: a database is never put back because somebody may not read it.
     if (said.some((line) => /as this user/.test(line)))
       return skipped(`${said.join('; ')} Run it as root: sudo roomtone doctor`)
-    return fail(`${said.slice(0, 3).join('; ')}${said.length > 3 ? `; and ${said.length - 3} more` : ''}`, RESTORE)
+    return fail(
+      `${said.slice(0, 3).join('; ')}${said.length > 3 ? `; and ${said.length - 3} more` : ''}`,
+      damaged(place),
+    )
   },
 })
 
@@ -88,7 +112,7 @@ export async function databaseWritable(place: ControllerFiles, signal: AbortSign
   const none = missing(place)
   if (none) return none
   const dir = path.dirname(place.database)
-  const written = { owner: USERS.controller, room: ROOM }
+  const written: Written = { owner: USERS.controller, room: ROOM }
   try {
     for (const file of [dir, place.database]) fs.accessSync(file, fs.constants.W_OK)
   } catch (e) {
@@ -100,7 +124,10 @@ export async function databaseWritable(place: ControllerFiles, signal: AbortSign
     const busy = hasCode(e, 'SQLITE_BUSY')
     if (busy && waited < BUSY_MS) await sleep(PAUSE_MS, undefined, { signal })
     else if (busy)
-      return warn('Another program has locked the database for seconds', `sudo fuser -v ${place.database} names it`)
+      return warn(
+        'Another program has locked the database for seconds',
+        advice('Which it is:', `sudo fuser -v ${shellWord(place.database)}`),
+      )
     else return refusedWrite(e, place, written)
   }
 }
@@ -119,14 +146,23 @@ function writeFault({ addon, database }: ControllerFiles): unknown {
   }
 }
 
-function refusedWrite(e: unknown, { database }: ControllerFiles, written: { owner: string; room: string }): Finding {
+function refusedWrite(e: unknown, place: ControllerFiles, { owner, room }: Written): Finding {
   const { code = '' } = e as { code?: string }
-  if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return fail(`The database cannot be written: ${faultWords(e)}`, RESTORE)
-  if (code === 'SQLITE_FULL') return fail(`The database cannot be written: ${faultWords(e)}`, written.room)
-  return fail(
-    `The database cannot be written: ${faultWords(e)}`,
-    `sudo chown -R ${written.owner}: ${path.dirname(database)}; if the disk is read-only: dmesg says why, and sudo mount -o remount,rw "$(findmnt -no TARGET -T ${database})"`,
-  )
+  const message = `The database cannot be written: ${faultWords(e)}`
+  const dir = path.dirname(place.database)
+  if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return fail(message, damaged(place))
+  if (code === 'SQLITE_FULL') return fail(message, room)
+  if (isReadOnly(dir)) return fail(message, remounted(dir))
+  return fail(message, command(`sudo chown -R ${owner}: ${shellWord(dir)}`))
+}
+
+function isReadOnly(dir: string): boolean {
+  try {
+    fs.accessSync(dir, fs.constants.W_OK)
+    return false
+  } catch (e) {
+    return hasCode(e, 'EROFS')
+  }
 }
 
 /** What the sealed secrets are in plain text, as far as they open: whoever packs a file has to know them. */
@@ -144,7 +180,10 @@ export function keyMatches(db: Db | undefined, { config }: ControllerFiles): Fin
   const file = path.join(config.SVC_DATA_DIR, 'secret.key')
   const secret = config.SVC_SECRET_KEY ?? (isThere(file) ? fs.readFileSync(file, 'utf8').trim() : undefined)
   const from = config.SVC_SECRET_KEY ? 'SVC_SECRET_KEY' : file
-  const put = `Put the key back with which the data was written: ${from}, from the place where it is kept safe (roomtone backup --key packs it), then sudo systemctl restart ${UNITS.controller}. If it is lost: renew the SSH key of each recorder (its page, Maintenance) and enter the passwords of destinations and switchers again`
+  const put = advice(
+    `Put the key back with which the data was written: ${from}, from the place where it is kept safe (roomtone backup --key packs it). If it is lost, renew the SSH key of each recorder (its page, Maintenance) and enter the passwords of destinations, switchers and notification channels again. Then:`,
+    `sudo systemctl restart ${UNITS.controller}`,
+  )
   return askDatabase(db, (facts) => {
     const sealed = facts.sealed()
     if (sealed.length === 0) return ok('Nothing is sealed yet')

@@ -7,7 +7,7 @@ import { clockOf, programOf, spaceOf, syncOf } from '../../../system/checks/box.
 import { examine, fail, ok, skipped } from '../../../system/checks/examine.ts'
 import { goOnAsOwnerOf, goOnAsUser } from '../../../system/host/owner.ts'
 import { PLACES, UNITS, USERS } from '../../../system/host/places.ts'
-import type { DoctorReport, Finding } from '../../../wire/doctor.ts'
+import { advice, command, type DoctorReport, type Finding } from '../../../wire/doctor.ts'
 import type { Config } from '../../config.ts'
 import { Certificates } from '../../http/certificates.ts'
 import type { Db } from '../../store/db.ts'
@@ -16,6 +16,7 @@ import { type ControllerFiles, filesOf, installedConfig } from '../verb.ts'
 import { judgeBackup, judgeCertificate, judgeOffline, judgeUploads } from './controller.rules.ts'
 import { askDatabase, databaseIntegrity, databaseWritable, keyMatches, openedDatabase, ROOM } from './database.ts'
 import { runnersAlive } from './running.ts'
+import { judgeChannels, judgeLinks, judgeTold } from './told.rules.ts'
 
 const DAY_MS = 86_400_000
 
@@ -44,7 +45,7 @@ function probesOf(place: ControllerFiles, db: Db | undefined): Parameters<typeof
   const env = { LC_ALL: 'C', PATH: config.programDirs.join(':') }
   const now = systemClock.now()
   const program = (name: string, args: string[], packages: string, signal: AbortSignal) =>
-    programOf(name, args, { env, fix: `sudo apt-get install ${packages}`, signal })
+    programOf(name, args, { env, fix: command(`sudo apt-get install ${packages}`), signal })
   return {
     'backup.age': () => backupAge(config, now),
     'clock.synced': clockOf(),
@@ -59,6 +60,9 @@ function probesOf(place: ControllerFiles, db: Db | undefined): Parameters<typeof
         const { all, offline } = facts.nodes(iso(now), config.SVC_NODE_OFFLINE_AFTER_SECONDS)
         return judgeOffline(offline, all)
       }),
+    'notifications.channels': () => askDatabase(db, (facts) => judgeChannels(facts.told())),
+    'notifications.links': () => askDatabase(db, (facts) => judgeLinks(facts.told(), config)),
+    'notifications.rules': () => askDatabase(db, (facts) => judgeTold(facts.told(), config)),
     'runners.alive': (signal) => runnersAlive(config, signal),
     smbclient: (signal) => shares(db, () => program('smbclient', ['--version'], 'smbclient', signal)),
     'tls.expiry': () => certificate(config, now),
@@ -81,8 +85,8 @@ function certificate({ tls }: Config, now: number): Finding {
   if (!tls) return skipped('The controller serves plain HTTP: there is no certificate')
   const ours = path.dirname(tls.cert) === PLACES.tls
   const renew = ours
-    ? `sudo roomtone tls renew; sudo systemctl enable --now ${UNITS.tlsRenewTimer} lets that happen by itself`
-    : `Put a new certificate and its key at ${tls.cert} and ${tls.key}: the controller takes them by itself`
+    ? command(`sudo roomtone tls renew && sudo systemctl enable --now ${UNITS.tlsRenewTimer}`)
+    : advice(`Put a new certificate and its key at ${tls.cert} and ${tls.key}: the controller takes them by itself`)
   try {
     return judgeCertificate(new Certificates(tls, now).served.expiresAt, now, renew)
   } catch (e) {

@@ -2,16 +2,16 @@
 import * as net from 'node:net'
 import { systemClock } from '../../../kernel/clock.ts'
 import * as http from '../../../kernel/http.ts'
+import { startOrWhy } from '../../../system/checks/box.rules.ts'
 import { fail, skipped, warn } from '../../../system/checks/examine.ts'
 import { UNITS } from '../../../system/host/places.ts'
-import type { Finding } from '../../../wire/doctor.ts'
+import { advice, type Finding } from '../../../wire/doctor.ts'
 import { readinessOf } from '../../../wire/status.ts'
 import type { Config } from '../../config.ts'
 import { judgeRunners } from './controller.rules.ts'
 
 const PATIENCE_MS = 5000
 const MAX_BYTES = 64 * 1024
-const START = `sudo systemctl enable --now ${UNITS.controller}; if it does not stay up, journalctl -u ${UNITS.controller} -n 30 says why`
 
 /** The address of this controller on its own machine. */
 function addressOf({ SVC_HOST: host, SVC_PORT: port, tls }: Config): string {
@@ -39,7 +39,7 @@ export async function runnersAlive(config: Config, signal: AbortSignal): Promise
     if (!(e instanceof http.NoAnswer)) throw e
     if (config.tls?.clientCertMode === 'required')
       return skipped('The controller answers nobody without a client certificate')
-    return fail(`The controller does not answer at ${url}: ${e.message}`, START)
+    return fail(`The controller does not answer at ${url}: ${e.message}`, startOrWhy(UNITS.controller))
   }
 }
 
@@ -48,17 +48,24 @@ function judged(text: string, url: string): Finding {
   if (!data)
     return fail(
       `What answers at ${url} is no controller of Roomtone`,
-      `sudo ss -ltnp names it; stop it, or set SVC_PORT to another port, then: ${START}`,
+      advice('Stop it, or set SVC_PORT to another port and start the controller. Which it is:', 'sudo ss -ltnp'),
     )
   if (!data.ok)
     return fail(
       'The controller runs, but its database does not answer',
-      'database.integrity, database.writable and disk.space say why',
+      advice('database.integrity, database.writable and disk.space say why'),
     )
   if (!data.runners) return skipped('The controller runs, and tells of its background work only on a loopback address')
   const now = systemClock.now()
   const upSeconds = (now - Date.parse(data.startedAt)) / 1000
   const unseen = data.runners.filter(({ enabled }) => enabled).length === 0
-  if (unseen) return warn('No background work is enabled', 'Remove the SVC_..._ENABLED=false from the settings')
+  if (unseen)
+    return warn(
+      'No background work is enabled',
+      advice(
+        'Remove each SVC_..._ENABLED=false from /etc/roomtone/controller.env. Then:',
+        `sudo systemctl restart ${UNITS.controller}`,
+      ),
+    )
   return judgeRunners(data.runners, now, upSeconds)
 }

@@ -1,8 +1,10 @@
+import { LATEST } from '../../../system/host/release.rules.ts'
 import type { Base, Module } from '../../module.ts'
 import { releaseRoutes } from './release.routes.ts'
 import { releaseStore } from './release.store.ts'
 import { Releases } from './releases.ts'
-import type { Running } from './repository.own.ts'
+import { packingRunner, type Running } from './repository.own.ts'
+
 import { ReleaseRepository } from './repository.ts'
 
 interface Deps {
@@ -33,7 +35,7 @@ export function createReleases(base: Base, { running }: Deps): Module {
     api: undefined,
     release: () => void releases.stop(),
     routes: releaseRoutes({ repository, log, releases }),
-    runners: [releases.runner()],
+    runners: [releases.runner(), packingRunner(clock, running && (() => repository.offer(LATEST)))],
     stop: async () => {
       await releases.stop()
       await repository.stop()

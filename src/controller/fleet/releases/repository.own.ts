@@ -1,9 +1,11 @@
 // The running executable as a release, so that a site without internet needs no other.
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
+import { type Clock, iso } from '../../../kernel/clock.ts'
 import { packFolder } from '../../../system/host/archive.ts'
 import { type Arch, archiveName, sumLine } from '../../../system/host/release.rules.ts'
 import { digestOfFile } from '../../../system/host/release.ts'
+import type { Runner } from '../../scheduler/ticker.ts'
 import type { Held } from './repository.rules.ts'
 
 /** The running executable. */
@@ -19,6 +21,27 @@ export interface Running {
 /** Hidden, so that scans for releases skip it. */
 const FOLDER = '.own'
 const WORK = '.packing-'
+
+/** How long a controller that has just started is left alone: packing takes seconds of a core. */
+const QUIET_MS = 30_000
+const HOUR_SECONDS = 3600
+
+/** Has the own executable packed soon after the start: a recorder that asks for it does not wait then. */
+export function packingRunner(clock: Clock, pack: (() => Promise<unknown>) | undefined): Runner {
+  const from = clock.monotonic() + QUIET_MS
+  let tried = false
+  return {
+    due: () => (tried ? undefined : iso(clock.now() + Math.max(0, from - clock.monotonic()))),
+    enabled: pack !== undefined,
+    intervalSeconds: HOUR_SECONDS,
+    name: 'own-release',
+    async tick() {
+      if (clock.monotonic() < from) return
+      tried = true
+      await pack?.()
+    },
+  }
+}
 
 /** Packed at first use, and kept; the archive has the modification time of the executable it was made of. */
 export class OwnRelease {

@@ -5,7 +5,7 @@ import { endedBy, ends } from './ends.rules.ts'
 import { eventOf, HEALTH_COLUMNS, type HealthRow, type HealthStore, type Opening } from './health.store.ts'
 
 /** Reported by the agent, and opened for a node whose inventory has no device. */
-const UNAVAILABLE = 'agent.audio_backend.unavailable'
+export const UNAVAILABLE = 'agent.audio_backend.unavailable'
 /** Types that a node has at most once at a time. */
 const LASTING = new Set([UNAVAILABLE, 'agent.encoder.missing'])
 /** Events that one report ends. */
@@ -17,6 +17,18 @@ export function captureEvents(db: Db, health: HealthStore) {
   const standing = db.stmt<{ nodeId: string; type: string }, HealthRow>(
     `SELECT ${HEALTH_COLUMNS} FROM health_events h INDEXED BY health_standing
       WHERE h.node_id = @nodeId AND h.type = @type AND h.status <> 'resolved' LIMIT ${MAX_ENDED}`,
+  )
+  const ofNode = db.stmt<{ nodeId: string }, HealthRow>(
+    `SELECT ${HEALTH_COLUMNS} FROM health_events h INDEXED BY health_standing
+      WHERE h.node_id = @nodeId AND h.type > 'agent.' AND h.type < 'agent/' AND h.status <> 'resolved' LIMIT ${MAX_ENDED}`,
+  )
+  // A report that only informs is resolved as it arrives: this is when the controller heard of the start.
+  const started = db.stmt<{ from: string; to: string }, { nodeId: string; startedAt: string }>(
+    `SELECT node_id AS nodeId, max(opened_at) AS startedAt FROM health_events INDEXED BY health_resolved
+      WHERE resolved_at > @from AND resolved_at <= @to AND type = 'agent.started' AND node_id IS NOT NULL GROUP BY node_id`,
+  )
+  const repeat = db.stmt<{ at: string; id: string }>(
+    `UPDATE health_events SET details = json_set(details, '$.repeatedAt', @at) WHERE id = @id AND status <> 'resolved'`,
   )
   const open = (nodeId: string, type = UNAVAILABLE): HealthEvent[] => standing.all({ nodeId, type }).map(eventOf)
   const resolve = (nodeId: string, now: string, type = UNAVAILABLE, recovery?: Opening): string[] => {
@@ -30,6 +42,10 @@ export function captureEvents(db: Db, health: HealthStore) {
     return ids
   }
   return {
+    /** When the agents of recorders started, of which the controller heard within a span of time; by their own clocks. */
+    starts: (from: string, to: string) => started.all({ from, to }),
+    /** What a recorder has told and nobody has ended. */
+    standing: (nodeId: string): HealthEvent[] => ofNode.all({ nodeId }).map(eventOf),
     /** Opens or ends the event after an inventory. @returns the ids of changed events */
     update(nodeId: string, lacking: boolean, now: string): string[] {
       if (!lacking) return resolve(nodeId, now)
@@ -41,7 +57,10 @@ export function captureEvents(db: Db, health: HealthStore) {
     /** An agent's report: what lasts is not opened twice; a recovery ends what it speaks of; what only informs is resolved. */
     report(event: Opening & { nodeId: string }, now: string): { event: HealthEvent; fresh: boolean } {
       const [known] = LASTING.has(event.type) ? open(event.nodeId, event.type) : []
-      if (known) return { event: known, fresh: false }
+      if (known) {
+        repeat.run({ at: event.openedAt, id: known.id })
+        return { event: known, fresh: false }
+      }
       const ended = endedBy(event.type)
       for (const type of ended) resolve(event.nodeId, now, type, event)
       const opened = health.open(event, now)

@@ -4,13 +4,17 @@ import { captureEvents } from './capture.store.ts'
 import { healthEvents } from './events.store.ts'
 import { healthRoutes } from './health.routes.ts'
 import { healthStore } from './health.store.ts'
+import { restartRunner } from './restarts.runner.ts'
 
 /** Health events: opened when a fault is seen, moved by people, resolved when it is over. */
-export function createHealth({ authorization: { visibility, scope }, db, events: bus, ids }: Base): Module<HealthApi> {
+export function createHealth({ audit, authorization, db, events: bus, ids }: Base): Module<HealthApi> {
+  const { scope, visibility } = authorization
   const health = healthStore(db, ids, bus)
   const events = healthEvents(db)
+  const ofCapture = captureEvents(db, health)
   return {
-    api: { captureEvents: captureEvents(db, health), events, health },
+    api: { captureEvents: ofCapture, events, health },
     routes: healthRoutes({ events, health, visibility, scope }),
+    runners: [restartRunner({ audit, captureEvents: ofCapture, db, health })],
   }
 }

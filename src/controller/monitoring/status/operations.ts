@@ -1,4 +1,4 @@
-import { statfs } from 'node:fs/promises'
+import { diskRoom } from '../../../kernel/disk.ts'
 import { version } from '../../../kernel/version.ts'
 import type { Base } from '../../module.ts'
 import type { MetricsStore } from './metrics.store.ts'
@@ -26,7 +26,6 @@ export function operations({ config, events }: Base, metrics: MetricsStore): () 
 
 /** Nothing where the directory is not there, or its file system does not tell its size: some in the network do not. */
 async function volume(name: Volume['name'], dir: string): Promise<Volume[]> {
-  const found = await statfs(dir).catch(() => undefined)
-  if (!found || found.blocks === 0) return []
-  return [{ availableBytes: found.bavail * found.bsize, name, sizeBytes: found.blocks * found.bsize }]
+  const room = await diskRoom(dir).catch(() => undefined)
+  return room ? [{ availableBytes: room.freeBytes, name, sizeBytes: room.sizeBytes }] : []
 }

@@ -85,11 +85,16 @@ function listOf(refusals: readonly Refusal[], secrets: readonly string[]): strin
 /** Short, so that what to do still fits behind it. */
 const SAID = 120
 
+/**
+ * The code and the first line of an answer. What has no code comes from no mail server: what a service of another kind says
+ * to whoever knocks is nothing for those who manage channels.
+ */
 function saidBy(response: string | undefined, secrets: readonly string[]): string {
   if (!response) return ''
-  const line = redacted(response, secrets)
-    .replace(/[\s\p{Cc}]+/gu, ' ')
-    .trim()
+  const answer = /^\s*([2-5]\d\d)(?:[ -](.*))?/.exec(redacted(response, secrets))
+  if (!answer) return ' (it does not answer as a mail server does)'
+  const [, code = '', text = ''] = answer
+  const line = `${code} ${text.replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim()}`.trim()
   return ` (${line.length > SAID ? `${line.slice(0, SAID).trimEnd()}…` : line})`
 }
 

@@ -1,5 +1,5 @@
-import { statfs } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { diskRoom } from '../../../kernel/disk.ts'
 import type { RetentionPolicy } from '../../../wire/retention.ts'
 import type { Audit } from '../../http/audit.ts'
 import type { PathClaims } from '../../http/claims.ts'
@@ -83,9 +83,10 @@ async function applyPolicy(parts: Running, policy: RetentionPolicy, pass: Pass, 
   }
 }
 
+/** Of a disk that does not tell its size nothing is deleted for the sake of its room. */
 async function disk(dir: string): Promise<{ free: number; total: number }> {
-  const { bavail, blocks, bsize } = await statfs(dir)
-  return { free: bavail * bsize, total: blocks * bsize }
+  const { freeBytes, sizeBytes } = (await diskRoom(dir)) ?? { freeBytes: 0, sizeBytes: 0 }
+  return { free: freeBytes, total: sizeBytes }
 }
 
 /** The oldest takes that may be deleted, and the total size of all of them; only a limit in bytes reads them all. */

@@ -1,12 +1,17 @@
 // The doctor of a recorder, asked from the console: the question goes by the configuration, the answer comes back.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Check } from '../../../../src/wire/doctor.ts'
+import { advice, type Check } from '../../../../src/wire/doctor.ts'
 import { kit } from '../../../kit/kit.ts'
 
 const CHECKS: Check[] = [
   { id: 'ffmpeg', message: 'ffmpeg version 5.1', status: 'ok' },
-  { fix: 'Plug it in', id: 'device.present', message: 'There is no capture device', status: 'fail' },
+  {
+    fix: advice('Plug it in. What is there:', 'arecord -l'),
+    id: 'device.present',
+    message: 'There is no capture device',
+    status: 'fail',
+  },
 ]
 const REPORT = { checks: CHECKS, ok: false, role: 'agent' }
 

@@ -343,6 +343,23 @@ test('a release that cannot be fetched whole leaves nothing, is told once and tr
   await Promise.all([k.close(), host.close()])
 })
 
+test('the own executable is packed soon after the start, before anybody asks for it', async () => {
+  const [dir, file] = [folder(), path.join(folder(), 'exe')]
+  fs.writeFileSync(file, 'an executable', { mode: 0o700 })
+  const running = { arch: 'x64' as const, file, papers: {}, version: '0.1.0' }
+  const k = kit({ env: { SVC_AGENT_RELEASE_DIR: dir }, running })
+  const archive = path.join(dir, '.own', archiveName('0.1.0', 'x64'))
+  await k.tick('own-release')
+  assert.equal(fs.existsSync(archive), false, 'the start itself is left alone')
+  k.advance('30s')
+  await k.tick('own-release')
+  const { ino } = fs.statSync(archive)
+  const { agent, id } = await k.enroll()
+  assert.equal((await agent.get(`/nodes/${id}/agent-release/latest`)).status, 200)
+  assert.equal(fs.statSync(archive).ino, ino)
+  await k.close()
+})
+
 test('a release key that is none stops the start; a directory that cannot be written is told to whoever asks', async () => {
   const { publicKey } = crypto.generateKeyPairSync('x25519')
   for (const key of ['no key', publicKey.export({ type: 'spki', format: 'pem' }) as string])

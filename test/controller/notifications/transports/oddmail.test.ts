@@ -181,3 +181,15 @@ test('no server at all', async (t) => {
   assert.match(unknown.message, /no-such-host\.invalid/)
   assert.equal(unknown.final, false)
 })
+
+test('of an answer the code and the first line are told, cleaned; of what is no mail server nothing', async (t) => {
+  const many = polite({
+    RCPT: '550-5.7.1 not\u001b[31m here\u202e\r\n550-internal: 10.1.2.3\r\n550 5.7.1 see our wiki\r\n',
+  })
+  const { message } = await refusal(mailer((await oddServer(t, many)).port, { to: ['ann@example.org'] }))
+  assert.match(message, /ann@example\.org \(550 5\.7\.1 not \[31m here\)$/)
+  const other = await oddServer(t, (say) => say('SSH-2.0-OpenSSH_9.2p1 inner-host\r\n'))
+  const refused = await refusal(mailer(other.port))
+  assert.doesNotMatch(refused.message, /SSH|inner-host/)
+  assert.match(refused.message, /does not answer as a mail server does/)
+})
