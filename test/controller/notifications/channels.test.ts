@@ -1,6 +1,7 @@
 // Channels and rules: what is refused, who may write them, and what is shown of them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { NO_SMTPD, smtpServer } from '../../kit/smtp.ts'
 import { answering, hookOf, KEY, world } from './world.ts'
 
 const CHANNELS = '/settings/notification-channels'
@@ -99,6 +100,22 @@ test('a test says whether it arrived, and why not', async (t) => {
       ['test', 'sent'],
     ],
   )
+})
+
+test('mail is from the product and the installation, and a test names both', { skip: NO_SMTPD }, async (t) => {
+  const { admin } = await world(t)
+  const { mails, port } = await smtpServer(t, { security: 'none' })
+  const email = { from: 'alerts@example.org', host: '127.0.0.1', port, security: 'none', to: ['ann@example.org'] }
+  const { id } = (await admin.post(CHANNELS, { email, kind: 'email', name: 'Post' })).json.data
+  const tried = async () => {
+    assert.deepEqual((await admin.post(`${CHANNELS}/${id}/test`)).json.data, { ok: true })
+    const { headers = [] } = mails.at(-1) ?? {}
+    return ['From', 'Subject'].map((name) => headers.find(([one]) => one === name)?.[1])
+  }
+  assert.deepEqual(await tried(), ['Roomtone <alerts@example.org>', 'Test message from Roomtone'])
+  await admin.patch('/settings/controller', { siteName: 'Old Court' })
+  assert.deepEqual(await tried(), ['Roomtone Old Court <alerts@example.org>', 'Test message from Roomtone Old Court'])
+  assert.match(mails[1]?.text ?? '', /what Roomtone Old Court has to tell arrives here/)
 })
 
 test('a preview says what a rule would have sent, within what its writer may read', async (t) => {
