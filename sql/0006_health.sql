@@ -13,11 +13,13 @@ CREATE TABLE health_events (
   opened_at        TEXT NOT NULL,
   acknowledged_at  TEXT,
   acknowledged_by  TEXT,
+  acknowledged_by_name TEXT,                 -- as it was called then
   suppressed_at    TEXT,
   suppressed_by    TEXT,
   suppressed_until TEXT,
   resolved_at      TEXT,
   resolved_by      TEXT,
+  resolved_by_name TEXT,
   details          TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(details)),
   cell             INTEGER DEFAULT 0          -- where it counts (0014_counts.sql); kept by triggers
 ) STRICT;

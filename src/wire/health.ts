@@ -11,6 +11,8 @@ export type HealthMove = (typeof HEALTH_MOVES)[number]
 export interface HealthEvent {
   acknowledgedAt: string | null
   acknowledgedBy?: string
+  /** What the person was called then; of a link in a message (`notification_rule`): the channel it came through. */
+  acknowledgedByName?: string
   details: Record<string, unknown>
   id: string
   nodeId?: string
@@ -18,6 +20,8 @@ export interface HealthEvent {
   recordingId?: string
   resolvedAt: string | null
   resolvedBy?: string
+  /** Of a person. */
+  resolvedByName?: string
   scheduleId?: string
   severity: Severity
   status: HealthStatus

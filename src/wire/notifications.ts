@@ -114,7 +114,7 @@ const rule = {
   roomIds: idList.nullable(),
   siteNames: idList.nullable(),
   throttleSeconds: z.number().int().min(0).max(86_400),
-  /** `*` stands for any text: `watchdog.*`. */
+  /** `*` stands for any text: `watchdog.*`. Empty: no alert, only the daily report. */
   types: z
     .array(
       text(1, 160).regex(
@@ -122,7 +122,6 @@ const rule = {
         'expected a type such as watchdog.node_offline, or a pattern such as watchdog.*',
       ),
     )
-    .min(1)
     .max(50),
 }
 
@@ -175,8 +174,10 @@ export const MyNotifications = z.strictObject({
 export type MyNotificationsPatch = z.infer<typeof MyNotifications>
 export interface MyNotifications {
   email: { enabled: boolean; minSeverity: Severity }
-  /** Whether a channel carries people's mail: without one nothing is sent. */
+  /** Whether mail can come at all. */
   isDelivered: boolean
+  /** Why none can: no channel carries people's mail, or the person may read no alert anywhere. */
+  undelivered?: 'no_channel' | 'nothing_to_read'
 }
 
 export const DELIVERY_STATUSES = ['queued', 'sending', 'sent', 'failed'] as const

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import * as path from 'node:path'
 import { test } from 'node:test'
-import { actionText } from '../../src/console/audit/action.rules.ts'
+import { actionText, actorText } from '../../src/console/audit/action.rules.ts'
 import { de } from '../../src/console/words/de.ts'
 import { en } from '../../src/console/words/en.ts'
 
@@ -32,6 +32,13 @@ test('an action is told by its longest beginning; what nobody has words for keep
   assert.equal(actionText('health.watchdog.clipping.created', en), 'A recording clips: open an alert')
   assert.equal(actionText('nodes.lifecycle.smoke_check.running', de), `Rekorder: ${de.recorders.actions.smoke_check}`)
   assert.equal(actionText('doors.open', en), 'doors.open')
+})
+
+test('who pressed the button behind the link in a message is told by the channel it reached', () => {
+  const actor = { id: 'notification_rule', name: 'Phones', roles: [], type: 'system' as const }
+  assert.equal(actorText(actor, en), 'link in a message to the channel Phones')
+  assert.equal(actorText(actor, de), 'Link in einer Meldung an den Kanal Phones')
+  assert.equal(actorText({ ...actor, id: 'user-1', name: 'Ann' }, en), 'Ann')
 })
 
 test('no word is left over', () => {

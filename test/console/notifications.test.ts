@@ -10,12 +10,14 @@ import {
   familyOf,
   previewOf,
   ruleOf,
+  suggested,
 } from '../../src/console/notifications/rules.rules.ts'
 import { saidText } from '../../src/console/ui/fault.rules.ts'
 import { bodyOf, type Entered, namesOf } from '../../src/console/ui/form.rules.ts'
 import { shaped } from '../../src/console/words/de/shaped.ts'
 import { de } from '../../src/console/words/de.ts'
 import { en } from '../../src/console/words/en.ts'
+import { patternFault, siteFault } from '../../src/controller/notifications/rules.rules.ts'
 import * as faults from '../../src/controller/notifications/transports/channel.rules.ts'
 import { verdictOf, warningOf } from '../../src/controller/notifications/transports/email.rules.ts'
 import { tlsFault } from '../../src/controller/notifications/transports/faults.ts'
@@ -93,6 +95,27 @@ test('a preview asks for what decides how much is told, and for nothing while no
     ...{ minSeverity: 'info', nodeIds: null, roomIds: null, siteNames: ['N'], throttleSeconds: 120 },
     types: ['agent.*', 'room.*'],
   })
+})
+
+test('a list of types goes on with one that is not in it', () => {
+  const texts = (typed: string[]) => suggested(typed).map(({ text }) => text)
+  assert.ok(texts([]).includes('watchdog.flatline'))
+  assert.ok(texts(['watchdog.flat']).includes('watchdog.flatline'))
+  const more = texts(['watchdog.flatline', 'watch'])
+  assert.ok(more.includes('watchdog.flatline, watchdog.clipping'))
+  assert.equal(more.includes('watchdog.flatline, watchdog.flatline'), false)
+  assert.deepEqual(texts(['watchdog.flatline']), more)
+})
+
+test('what is wrong with a type or a site of a rule is told in German, with what may have been meant', () => {
+  assert.deepEqual(
+    ruleFaults().map((sentence) => saidText(sentence, de)),
+    [
+      'Keine Meldung hat die Art watchdog.flatlin. Meinten Sie watchdog.flatline?',
+      'Keine Meldung hat eine Art wie room.*.',
+      'Kein Raum und kein Rekorder ist am Standort Nort. Meinten Sie North?',
+    ],
+  )
 })
 
 test('what is wrong with one of a list stands at the field of the list', () => {
@@ -176,6 +199,12 @@ test('the rules of a channel are those that tell by it in either case', () => {
   assert.deepEqual([reaches(mail), reaches({ ...mail, kind: 'ntfy' })], [false, true])
 })
 
+function ruleFaults(): string[] {
+  const types = Object.keys(ALERTS)
+  const faults = [patternFault('watchdog.flatlin', types), patternFault('room.*', types), siteFault('Nort', ['North'])]
+  return faults.map((sentence) => sentence ?? '')
+}
+
 const AT = 'mail.example.org:587'
 const mailFaults = (): string[] => {
   const said = (fault: object) => verdictOf({ message: 'it broke', response: '550 no', ...fault }, AT, []).words
@@ -237,7 +266,13 @@ async function receiverFaults(): Promise<string[]> {
 }
 
 test('what the controller says of deliveries is told in German, with its names and numbers', async () => {
-  const sentences = [...mailFaults(), ...networkFaults(), ...channelFaults(), ...(await receiverFaults())]
+  const sentences = [
+    ...mailFaults(),
+    ...networkFaults(),
+    ...channelFaults(),
+    ...ruleFaults(),
+    ...(await receiverFaults()),
+  ]
   for (const sentence of sentences) {
     const told = saidText(sentence, de)
     assert.notEqual(told, sentence)

@@ -19,12 +19,21 @@ interface PosterDeps {
 const MOST_KEPT = 64
 const RETRY_MAX_MS = 30_000
 
-/** Sends readings one after the other, again until the controller has them or they have become stale. */
+interface Kept {
+  failures: number
+  reading: SoundReading
+  until: number
+}
+
+/**
+ * Sends readings one after the other, again until the controller has them or they have become stale. Which failed least often
+ * goes first: one that the controller cannot take holds up no other.
+ */
 export class SoundPoster implements Service {
   readonly #bell = createBell()
   readonly #deps: PosterDeps
   readonly #exchanges: Exchanges
-  #kept: { reading: SoundReading; until: number }[] = []
+  #kept: Kept[] = []
   #sending: Promise<void> | undefined
   #stopped = false
 
@@ -36,8 +45,9 @@ export class SoundPoster implements Service {
   /** `freshMs`: how long it is worth sending. */
   post(reading: SoundReading, freshMs: number): void {
     if (this.#stopped) return
-    this.#kept.push({ reading, until: this.#deps.clock.monotonic() + freshMs })
+    this.#kept.push({ failures: 0, reading, until: this.#deps.clock.monotonic() + freshMs })
     this.#kept = this.#kept.slice(-MOST_KEPT)
+    if (this.#sending) this.#bell.ring()
     this.#sending ??= this.#send().finally(() => {
       this.#sending = undefined
     })
@@ -58,11 +68,13 @@ export class SoundPoster implements Service {
   async #send(): Promise<void> {
     for (let failures = 0; ; ) {
       this.#kept = this.#kept.filter(({ until }) => until > this.#deps.clock.monotonic())
-      const [next] = this.#kept
+      const [next] = this.#kept.toSorted((a, b) => a.failures - b.failures)
       if (!next) return
       const refused = await this.#attempt(next.reading)
-      if (refused === undefined) await this.#bell.wait(backoffMs(++failures, RETRY_MAX_MS))
-      else {
+      if (refused === undefined) {
+        next.failures++
+        await this.#bell.wait(backoffMs(++failures, RETRY_MAX_MS))
+      } else {
         failures = 0
         this.#kept = this.#kept.filter((one) => one !== next)
       }

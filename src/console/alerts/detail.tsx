@@ -7,7 +7,7 @@ import { When } from '../time/when.tsx'
 import { Badge, Button, type Fact, Facts, Loading, Name, Section } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
-import { offered } from './moves.rules.ts'
+import { isLink, offered, restOf, saidBy } from './moves.rules.ts'
 import { Moves } from './moves.tsx'
 
 export function AlertDetail({ close, id }: { close(): void; id: string }) {
@@ -24,10 +24,17 @@ function Shown({ close, event }: { close(): void; event: HealthEvent }) {
     [words.alerts.since, <When key="since" at={event.openedAt} />],
     [
       words.alerts.acknowledgedAt,
-      event.acknowledgedAt && <Who key="acknowledged" at={event.acknowledgedAt} by={event.acknowledgedBy} />,
+      event.acknowledgedAt && (
+        <Who key="acknowledged" at={event.acknowledgedAt} by={event.acknowledgedBy} name={event.acknowledgedByName} />
+      ),
     ],
     [words.alerts.suppressedUntil, event.status === 'suppressed' && <Until key="until" at={event.suppressedUntil} />],
-    [words.alerts.resolvedAt, event.resolvedAt && <Who key="resolved" at={event.resolvedAt} by={event.resolvedBy} />],
+    [
+      words.alerts.resolvedAt,
+      event.resolvedAt && (
+        <Who key="resolved" at={event.resolvedAt} by={event.resolvedBy} name={event.resolvedByName} />
+      ),
+    ],
   ]
   return (
     <Section
@@ -38,6 +45,11 @@ function Shown({ close, event }: { close(): void; event: HealthEvent }) {
         <Badge state={event.severity} word={words.severity[event.severity] ?? event.severity} />
         <span>{words.alerts.statuses[event.status]}</span>
       </div>
+      {saidBy(event).map((said) => (
+        <p key={said}>
+          <Name>{said}</Name>
+        </p>
+      ))}
       <Facts of={places} />
       <div class={ui.row}>
         {node.data?.data.roomId && (
@@ -70,11 +82,20 @@ function Shown({ close, event }: { close(): void; event: HealthEvent }) {
   )
 }
 
-const Who = ({ at, by }: { at: string; by: string | undefined }) => {
+interface WhoProps {
+  at: string
+  by: string | undefined
+  name: string | undefined
+}
+
+const Who = ({ at, by, name = by }: WhoProps) => {
   const words = useWords()
+  const who = by?.startsWith('system:')
+    ? words.alerts.byItself
+    : name && words.alerts[isLink(by) ? 'byLink' : 'by'](name)
   return (
     <>
-      <When at={at} /> {by && <Name>{words.alerts.by(by)}</Name>}
+      <When at={at} /> {who && <Name>{who}</Name>}
     </>
   )
 }
@@ -87,7 +108,7 @@ const Until = ({ at }: { at: string | null }) => {
 /** What the recorder or the controller told with it, as it was told. */
 function Details({ of }: { of: Record<string, unknown> }) {
   const words = useWords()
-  const entries = Object.entries(of)
+  const entries = restOf(of)
   if (entries.length === 0) return null
   return (
     <details>

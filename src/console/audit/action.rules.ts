@@ -1,3 +1,5 @@
+import type { AuditEvent } from '../../wire/audit.ts'
+import { isLink } from '../alerts/moves.rules.ts'
 import type { Words } from '../words/en.ts'
 
 /** How it ended, which stands beside it: docs/audit.md. */
@@ -9,6 +11,10 @@ const LIFECYCLE = 'lifecycle.'
 /** An action of the audit log in words; one that nobody has words for by its code. */
 export const actionText = (action: string, words: Words): string =>
   wordsOf(action, words) ?? wordsOf(action.replace(ENDS, ''), words) ?? action
+
+/** Who did it, as people call them. */
+export const actorText = ({ id, name }: AuditEvent['actor'], { audit }: Words): string =>
+  isLink(id) ? audit.byLink(name) : name
 
 /** By the longest beginning that is something the log is about, if the rest is something that is done. */
 function wordsOf(action: string, words: Words): string | undefined {

@@ -10,7 +10,7 @@ import { type PageMeta, Pager, Table } from '../ui/table.tsx'
 import ui from '../ui/ui.module.css'
 import type { Words } from '../words/en.ts'
 import { useWords } from '../words/words.ts'
-import { actionText } from './action.rules.ts'
+import { actionText, actorText } from './action.rules.ts'
 import { differences } from './differences.rules.ts'
 
 const SIZE = 50
@@ -52,7 +52,7 @@ export function AuditPage(_: { id: string }) {
               rows={data}
               columns={[
                 { cell: ({ createdAt }) => <When at={createdAt} />, head: words.audit.when },
-                { cell: ({ actor }) => <Name>{actor.name}</Name>, head: words.audit.actor },
+                { cell: ({ actor }) => <Name>{actorText(actor, words)}</Name>, head: words.audit.actor },
                 {
                   cell: ({ action }) => <span title={action}>{actionText(action, words)}</span>,
                   head: words.audit.action,
@@ -148,7 +148,7 @@ function Detail({ close, event }: { close(): void; event: AuditEvent }) {
         of={[
           [words.audit.action, <code key="action">{action}</code>],
           [words.audit.when, <When key="when" at={createdAt} />],
-          [words.audit.actor, <Name key="actor">{`${actor.name} (${actor.type} ${actor.id})`}</Name>],
+          [words.audit.actor, <Name key="actor">{`${actorText(actor, words)} (${actor.type} ${actor.id})`}</Name>],
           [
             words.audit.target,
             <Name key="target">{[target.type, target.name, target.id].filter(Boolean).join(', ')}</Name>,

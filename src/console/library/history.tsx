@@ -1,7 +1,7 @@
 import type { AuditEvent } from '../../wire/audit.ts'
 import type { ChangeKind } from '../../wire/changes.ts'
 import { HistoryLink } from '../app/actionbutton.tsx'
-import { actionText } from '../audit/action.rules.ts'
+import { actionText, actorText } from '../audit/action.rules.ts'
 import { useNode, useRead } from '../data/reads.ts'
 import { When } from '../time/when.tsx'
 import { classes, Loading, Name, Section } from '../ui/parts.tsx'
@@ -9,10 +9,10 @@ import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 
 /** A recorder acts under its id; who may see it reads its name. */
-function Who({ actor: { id, name, type } }: { actor: AuditEvent['actor'] }) {
+function Who({ actor }: { actor: AuditEvent['actor'] }) {
   const words = useWords()
-  const node = useNode(type === 'node' ? id : undefined)
-  return <Name>{words.take.by(node.data?.data.alias ?? name)}</Name>
+  const node = useNode(actor.type === 'node' ? actor.id : undefined)
+  return <Name>{words.take.by(node.data?.data.alias ?? actorText(actor, words))}</Name>
 }
 
 /** Who did what to one thing; `kinds`: the changes that make it longer. */

@@ -18,9 +18,12 @@ export function AlertMail() {
   return (
     <Section title={words.notifications.mail}>
       <Loading of={mine}>
-        {({ data: { email, isDelivered } }) => (
+        {({ data: { email, undelivered } }) => (
           <>
-            {!isDelivered && <Undelivered />}
+            {undelivered === 'nothing_to_read' && (
+              <p class={classes(ui.notice, ui.warn)}>{words.notifications.unreadable}</p>
+            )}
+            {undelivered === 'no_channel' && <Undelivered />}
             <Wishes key={JSON.stringify(email)} email={email} />
           </>
         )}

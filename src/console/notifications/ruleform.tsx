@@ -14,7 +14,7 @@ import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { type Channel, reaches } from './channels.rules.ts'
 import { useChannels } from './channels.tsx'
-import { type Draft, draftOf, FAMILIES, type Places, previewOf, RULES, ruleOf } from './rules.rules.ts'
+import { type Draft, draftOf, FAMILIES, type Places, previewOf, RULES, ruleOf, suggested } from './rules.rules.ts'
 
 const TYPING_MS = 400
 
@@ -79,7 +79,7 @@ function Fields({ channels, close, rule }: RuleFormProps & { channels: readonly 
         chosen={first.minSeverity}
         options={Object.entries(words.notifications.from)}
       />
-      <Kinds all={draft.all === true} first={first} />
+      <Kinds all={draft.all === true} first={first} typed={draft.types ?? []} />
       <Where change={setPlaces} places={places} />
       <Minutes name="throttleSeconds" label={words.notifications.throttle} least={0} value={first.throttleSeconds} />
       <Preview draft={draft} places={places} />
@@ -124,8 +124,10 @@ const Minutes = ({
   value?: number | undefined
 }) => <Field name={name} type="number" label={label} min={least} max={1440} step="any" defaultValue={value} required />
 
+const TYPES = 'alert-types'
+
 /** Everything, or families of alerts and what is named besides. */
-function Kinds({ all, first }: { all: boolean; first: Draft }) {
+function Kinds({ all, first, typed }: { all: boolean; first: Draft; typed: readonly string[] }) {
   const words = useWords()
   return (
     <fieldset>
@@ -142,14 +144,23 @@ function Kinds({ all, first }: { all: boolean; first: Draft }) {
               defaultChecked={first.family?.[one] === true}
             />
           ))}
+          <p class={classes(ui.small, ui.quiet)}>{words.notifications.noKinds}</p>
           <div class={ui.folded}>
             <Field
               name="types"
               kind="list"
               label={words.notifications.types}
               hint={words.notifications.typesHint}
+              list={TYPES}
               defaultValue={(first.types ?? []).join(', ')}
             />
+            <datalist id={TYPES}>
+              {suggested(typed).map(({ text, type }) => (
+                <option key={type} value={text}>
+                  {words.alert(type)}
+                </option>
+              ))}
+            </datalist>
           </div>
         </>
       )}

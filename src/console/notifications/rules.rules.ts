@@ -1,3 +1,4 @@
+import { ALERTS } from '../../wire/alerts.en.ts'
 import type { Severity } from '../../wire/health.ts'
 import type { NotificationRule } from '../../wire/notifications.ts'
 
@@ -100,4 +101,14 @@ export function previewOf(draft: Draft, places: Places): Record<string, unknown>
   const types = typesOf(draft)
   if (types.length === 0 || minSeverity === undefined) return undefined
   return { ...placesOf(places), minSeverity, throttleSeconds: seconds(throttleSeconds), types }
+}
+
+const isKnown = (type: string): boolean => Object.hasOwn(ALERTS, type)
+
+/** What a list of types may become with one more: the field knows its text as a whole. */
+export function suggested(typed: readonly string[]): { text: string; type: string }[] {
+  const whole = typed.filter((type, i) => i < typed.length - 1 || isKnown(type))
+  return Object.keys(ALERTS)
+    .filter((type) => !whole.includes(type))
+    .map((type) => ({ text: [...whole, type].join(', '), type }))
 }

@@ -88,7 +88,7 @@ function Told({ rule }: { rule: NotificationRule }) {
     <>
       {[
         words.notifications.from[minSeverity],
-        types.map((type) => kindsText(type, words)).join(', '),
+        types.map((type) => kindsText(type, words)).join(', ') || words.notifications.onlyReport,
         ...(places > 0 ? [words.notifications.placeCount(places)] : []),
       ].join(' · ')}
       {' · '}

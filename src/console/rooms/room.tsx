@@ -13,6 +13,7 @@ import { Length, TakeRows, TakeState } from '../library/rows.tsx'
 import { StopButton } from '../library/stop.tsx'
 import { MeterStrip } from '../meters/strip.tsx'
 import { ChannelsDialog } from '../recorders/channels.tsx'
+import { Heard } from '../schedule/preflight.tsx'
 import { When } from '../time/when.tsx'
 import { RecordButton } from '../today/record.tsx'
 import { Badge, Button, Loading, Name, Section, Title } from '../ui/parts.tsx'
@@ -38,7 +39,8 @@ export function RoomPage({ id }: { id: string }) {
 
 function Shown({ overview: { nodes, recentRecordings, room, upcoming } }: { overview: RoomOverview }) {
   const words = useWords()
-  const { me } = useApp()
+  const { me, timeFormat } = useApp()
+  const [next] = withoutHoles(upcoming)
   return (
     <>
       <div>
@@ -71,6 +73,7 @@ function Shown({ overview: { nodes, recentRecordings, room, upcoming } }: { over
           ))}
         </ul>
       </Section>
+      {next && <Heard mayLack scheduleId={next.scheduleId} zone={timeFormat.zone} />}
       {may(me, 'auth:manage') && <People roomId={room.id} />}
     </>
   )

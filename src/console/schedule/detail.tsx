@@ -17,6 +17,7 @@ import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { Exceptions } from './exceptions.tsx'
 import { ScheduleForm } from './form.tsx'
+import { Heard } from './preflight.tsx'
 import { sentenceOf } from './recurrence.rules.ts'
 import { Zoned } from './zoned.tsx'
 
@@ -91,6 +92,7 @@ function Shown({ schedule }: { schedule: Schedule }) {
         <Facts of={facts} />
       </Section>
       <Occurrences path={path} zone={schedule.timezone} />
+      <Heard scheduleId={schedule.id} zone={schedule.timezone} />
       <Exceptions path={path} schedule={schedule} />
       <Section title={words.schedule.takes}>
         <Loading of={takes}>{({ data }) => <TakeRows empty={words.rooms.noRecent} takes={data} />}</Loading>

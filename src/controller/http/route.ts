@@ -136,8 +136,8 @@ interface Head<S extends string, B, Q> {
   badBody?: () => Fail
   /** What stands in its address is a secret: the audit and the log name the record's own path instead. */
   secretPath?: true
-  /** What a person in a browser is shown in place of the JSON of a refusal. */
-  refusalPage?: (refusal: Fail) => Response | undefined
+  /** What a person in a browser is shown in place of the JSON of a refusal; `accept`: the header, lower case. */
+  refusalPage?: (refusal: Fail, accept: string) => Response | undefined
   /** Requests of one caller per minute, counted before the body is read; 429 beyond it. */
   perMinute?: number
   /** And of all callers together. */

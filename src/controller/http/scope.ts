@@ -182,6 +182,13 @@ export function verdict(principal: UserPrincipal, permission: Permission, pairs:
   }
 }
 
+/** Whether there may be anything at all that the caller may do this with. */
+export function reachesAnything(principal: UserPrincipal, permission: Permission): boolean {
+  const capability = CAPABILITY_OF[permission]
+  const isInRoster = [...principal.rooms.values()].some((held) => capability !== undefined && held.has(capability))
+  return isInRoster || (principal.permissions.has(permission) && (bypasses(principal) || principal.allow.length > 0))
+}
+
 /** Everything the caller may do with a resource of these pairs. */
 export const permissionsAt = (principal: UserPrincipal, pairs: Pair[]): Permission[] =>
   PERMISSIONS.filter((permission) => verdict(principal, permission, pairs).allowed)

@@ -371,7 +371,7 @@ function refuse(pipeline: Pipeline, c: Context, r: AnyRoute, e: unknown): Respon
     })
     return json(500, { error: 'Internal server error' })
   }
-  const page = r.refusalPage?.(e)
+  const page = r.refusalPage?.(e, (c.req.header('accept') ?? '').toLowerCase())
   if (page) return withDefaults(page)
   const words = DENIALS[e.status]
   const body = words && r.permission ? denied(words, r.permission, e) : { error: e.message, ...explained(e) }

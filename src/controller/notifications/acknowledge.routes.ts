@@ -1,27 +1,28 @@
-import { hash } from 'node:crypto'
 import type { Clock } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
-import { escapedHtml } from '../../kernel/html.ts'
 import type { HealthEvent } from '../../wire/health.ts'
 import { type Actor, actorOf } from '../http/principal.ts'
 import type { Principals } from '../http/principals.ts'
 import { type AnyRoute, route, stream } from '../http/route.ts'
 import type { Scope } from '../http/scope.ts'
+import { type SmallPage, smallPage } from '../http/smallpage.ts'
 import type { HealthApi } from '../monitoring/health/api.ts'
-import type { AcknowledgeLinks } from './acknowledge.ts'
-import type { Page, Phrases } from './phrases.ts'
+import type { AcknowledgeLinks, Link } from './acknowledge.ts'
+import { factsOf, type Sender } from './compose.rules.ts'
+import type { Phrases } from './phrases.ts'
 
 interface Parts {
   clock: Clock
   health: HealthApi['health']
   links: AcknowledgeLinks
-  phrases: Phrases
   principals: Pick<Principals, 'person'>
   scope: Scope
+  /** The language and the zone of messages. */
+  sender: () => Sender
 }
 
-/** Whoever presses the button of a message that a rule sent. */
-const RULE: Actor = { id: 'notification_rule', name: 'notification_rule', roles: [], type: 'system' }
+/** Whoever presses the button of a message that a rule sent: known by the channel that reached them. */
+const byLink = (channel: string): Actor => ({ id: 'notification_rule', name: channel, roles: [], type: 'system' })
 const DONE = 'done'
 
 const GONE = 410
@@ -45,14 +46,15 @@ export const acknowledgeRoutes = (parts: Parts): AnyRoute[] => [
     audit: 'none',
     target: () => ({ type: 'health_event_collection' }),
     run: async ({ params: { token } }) => {
-      const { clock, health, links, phrases } = parts
-      if (token === DONE) return { response: page(200, phrases.acknowledged) }
+      const { clock, health, links } = parts
+      const { phrases } = parts.sender()
+      if (token === DONE) return { response: smallPage(200, phrases.acknowledged) }
       const link = links.find(token, clock.now())
       const event = link && health.find(link.eventId)
-      if (!event) return { response: page(GONE, phrases.linkGone) }
-      if (event.status !== 'open') return { response: page(GONE, phrases.alreadyHandled) }
-      if (!actorFor(parts, link.userId, event)) return { response: page(GONE, phrases.linkGone) }
-      return { response: page(200, phrases.acknowledgeQuestion(event.type), phrases.acknowledge) }
+      if (!link || !event) return { response: smallPage(GONE, phrases.linkGone) }
+      if (event.status !== 'open') return { response: smallPage(GONE, phrases.alreadyHandled) }
+      if (!actorFor(parts, link, event)) return { response: smallPage(GONE, phrases.linkGone) }
+      return { response: smallPage(200, question(parts.sender(), link)) }
     },
   }),
   route({
@@ -66,10 +68,7 @@ export const acknowledgeRoutes = (parts: Parts): AnyRoute[] => [
     action: 'notifications.acknowledge',
     success: ['health.events.acknowledge.succeeded', 'notifications.acknowledge.failed'],
     target: () => ({ type: 'health_event_collection' }),
-    refusalPage: ({ reason, status }) =>
-      status === GONE
-        ? page(GONE, reason === HANDLED ? parts.phrases.alreadyHandled : parts.phrases.linkGone)
-        : undefined,
+    refusalPage: (refusal) => refusalPage(parts.sender().phrases, refusal),
     status: 302,
     run: ({ now, params: { token } }) => {
       const { health, links } = parts
@@ -78,10 +77,10 @@ export const acknowledgeRoutes = (parts: Parts): AnyRoute[] => [
       if (!link || !event) throw gone()
       if (event.status !== 'open')
         throw new Fail(GONE, HANDLED, 'Somebody is taking care of it, or it is over', { outcome: 'denied' })
-      const actor = actorFor(parts, link.userId, event)
+      const actor = actorFor(parts, link, event)
       if (!actor) throw gone()
       links.spend(link.id)
-      const { before, after } = health.move(event.id, 'acknowledge', { by: actor.id, now })
+      const { before, after } = health.move(event.id, 'acknowledge', { by: actor.id, byName: actor.name, now })
       return {
         actor,
         data: null,
@@ -95,30 +94,25 @@ export const acknowledgeRoutes = (parts: Parts): AnyRoute[] => [
   }),
 ]
 
+/** What the message told, and the button; nothing that it did not tell. */
+function question(sender: Sender, { subject }: Link): SmallPage {
+  const { phrases } = sender
+  const page = phrases.acknowledgeQuestion(subject.event.type)
+  return { ...page, button: phrases.acknowledge, facts: factsOf(sender, subject) }
+}
+
+const TOO_MANY = 429
+
+function refusalPage(phrases: Phrases, { extra, reason, status }: Fail): Response | undefined {
+  if (status === TOO_MANY) return smallPage(status, phrases.tooMany, extra.headers)
+  if (status !== GONE) return undefined
+  return smallPage(status, reason === HANDLED ? phrases.alreadyHandled : phrases.linkGone)
+}
+
 /** A person's own link works while they may acknowledge; undefined afterwards. */
-function actorFor({ principals, scope }: Parts, userId: string | null, event: HealthEvent): Actor | undefined {
-  if (userId === null) return RULE
+function actorFor({ principals, scope }: Parts, { channel, userId }: Link, event: HealthEvent): Actor | undefined {
+  if (userId === null) return byLink(channel)
   const person = principals.person(userId)
   const target = { type: 'health_event', id: event.id }
   return person && scope.decide(person, 'health:acknowledge', target).allowed ? actorOf(person) : undefined
-}
-
-const STYLE = `:root{color-scheme:light dark}body{font:1.125rem/1.5 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1.5rem;overflow-wrap:anywhere}button{font:inherit;font-weight:600;padding:.75rem 1.5rem;border:0;border-radius:.5rem;background:#1a5fb4;color:#fff;cursor:pointer}button:focus-visible{outline:3px solid currentColor;outline-offset:2px}`
-
-const POLICY = [
-  "default-src 'none'",
-  `style-src 'sha256-${hash('sha256', STYLE, 'base64')}'`,
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-
-/** A page without script: a title, a paragraph and, with `button`, a form of one button that posts to its own address. */
-function page(status: number, { language, paragraph, title }: Page, button?: string): Response {
-  const form = button === undefined ? '' : `<form method="post"><button>${escapedHtml(button)}</button></form>`
-  const html = `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapedHtml(title)}</title><style>${STYLE}</style></head><body><main><h1>${escapedHtml(title)}</h1><p>${escapedHtml(paragraph)}</p>${form}</main></body></html>`
-  return new Response(html, {
-    headers: { 'content-security-policy': POLICY, 'content-type': 'text/html; charset=utf-8' },
-    status,
-  })
 }

@@ -12,6 +12,8 @@ export interface Sender {
   /** Where people reach the console; links are left out without it. */
   address?: string | undefined
   phrases: Phrases
+  /** What people call the installation; absent while nobody named it. */
+  site?: string | undefined
   /** Of the times that are told. */
   timezone: string
 }
@@ -71,7 +73,8 @@ const placeOf = ({ node, room, site }: Subject): string | undefined =>
 const textsOf = ({ details }: HealthEvent, ...fields: string[]): string[] =>
   fields.map((field) => details[field]).filter((text): text is string => typeof text === 'string')
 
-function factsOf(sender: Sender, { event, node, recording, room, schedule, site }: Subject): [string, string][] {
+/** Where, what and since when, in the zone of the site. */
+export function factsOf(sender: Sender, { event, node, recording, room, schedule, site }: Subject): [string, string][] {
   const { facts } = sender.phrases
   const ended = event.resolvedAt === null ? undefined : when(sender, event.resolvedAt)
   const rows: [string, string | undefined][] = [
@@ -100,11 +103,15 @@ const dataOf = ({ event, node, recording, room, schedule, site }: Subject, url: 
 
 const address = ({ address }: Sender, path: string): string | undefined => address && address + path
 
+/** Whom messages come from. */
+const nameOf = ({ site }: Sender): string => ['Roomtone', site].filter(Boolean).join(' ')
+
 const head = (sender: Sender, { acknowledgeToken, conversation, id }: Part) => {
   const acknowledgeUrl = acknowledgeToken && address(sender, `/a/${acknowledgeToken}`)
   return {
     ...(acknowledgeUrl ? { acknowledgeUrl } : {}),
     conversation: conversation ?? id,
+    from: nameOf(sender),
     id,
     language: sender.phrases.language,
     opens: conversation === undefined,
@@ -199,7 +206,7 @@ export const testMessage = (sender: Sender, part: Part): Message => ({
   body: { data: {}, timestamp: part.createdAt, type: 'test' },
   facts: [],
   kind: 'test',
-  paragraphs: [sender.phrases.testHint],
+  paragraphs: [sender.phrases.testHint(nameOf(sender))],
   severity: 'info',
-  title: sender.phrases.test,
+  title: sender.phrases.test(nameOf(sender)),
 })

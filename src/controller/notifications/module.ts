@@ -10,6 +10,7 @@ import { acknowledgeLinks } from './acknowledge.ts'
 import { attemptStore } from './attempts.store.ts'
 import { channelRoutes } from './channels.routes.ts'
 import { channelStore } from './channels.store.ts'
+import type { Sender } from './compose.rules.ts'
 import { deliveryRoutes } from './deliveries.routes.ts'
 import { Deliveries, NOTIFICATION_RUNNER } from './delivery.runner.ts'
 import { heartbeatRunner } from './heartbeat.runner.ts'
@@ -27,7 +28,6 @@ import { type Settlement, settlement } from './settlement.ts'
 import { subjectStore } from './subjects.store.ts'
 import { type Telling, telling } from './telling.ts'
 import { transportBase } from './transports/base.ts'
-import type { TransportBase } from './transports/transport.ts'
 
 interface Deps {
   health: HealthApi
@@ -43,7 +43,8 @@ export function createNotifications(base: Base, deps: Deps): Module {
   const stores = storesOf(base, deps)
   const { attempts, channels, links, people, queue, rules } = stores
   const transports = transportBase(config, clock)
-  const sends = sendingOf(base, deps, stores, transports)
+  const sender = senderOf(base, deps)
+  const sends = sending({ base: transports, channels, links, sender })
   const tells = telling({
     ...stores,
     ...{ forPeople: channels.forPeople, health, ids, principals, scope, subjectOf: subjectStore(db), zones: ZONES },
@@ -57,7 +58,6 @@ export function createNotifications(base: Base, deps: Deps): Module {
     for (const type of ['health.opened', 'health.changed'] as const) events.on(type, 'after', () => deliveries.wake())
   }
   const reschedule = (): void => events.afterCommit(() => deliveries.wake())
-  const phrases = PHRASES[config.SVC_NOTIFICATION_LANGUAGE]
   const [intervalSeconds, url] = [config.SVC_HEARTBEAT_INTERVAL_SECONDS, config.SVC_HEARTBEAT_URL]
   return {
     api: undefined,
@@ -74,7 +74,7 @@ export function createNotifications(base: Base, deps: Deps): Module {
       ...ruleRoutes({ ids, preview: previewStore(db), reschedule, rules, visibility }),
       ...peopleRoutes({ forPeople: channels.forPeople, people }),
       ...deliveryRoutes({ queue, reschedule, scope, visibility }),
-      ...acknowledgeRoutes({ clock, health, links, phrases, principals, scope }),
+      ...acknowledgeRoutes({ clock, health, links, principals, scope, sender }),
     ],
     listening: (port) => {
       transports.own.port = port
@@ -101,15 +101,14 @@ const storesOf = ({ db }: Base, { keys }: Deps) => ({
 })
 type Stores = ReturnType<typeof storesOf>
 
-function sendingOf({ config }: Base, { settings }: Deps, { channels, links }: Stores, base: TransportBase): Sending {
+/** What messages say of this controller, as it is configured now. */
+function senderOf({ config }: Base, { settings }: Deps): () => Sender {
   const address = config.SVC_PUBLIC_URL?.replace(/\/+$/, '')
   const phrases = PHRASES[config.SVC_NOTIFICATION_LANGUAGE]
-  return sending({
-    base,
-    channels,
-    links,
-    sender: () => ({ address, phrases, timezone: settings.site().timezone }),
-  })
+  return () => {
+    const { name, timezone, unnamed } = settings.site()
+    return { address, phrases, site: unnamed ? undefined : name, timezone }
+  }
 }
 
 interface Working {

@@ -64,8 +64,9 @@ export interface Phrases {
   reportLost: string
   reported: ({ due, made }: Figures) => string
   severity: Record<Severity, string>
-  test: string
-  testHint: string
+  test: (sender: string) => string
+  testHint: (sender: string) => string
+  tooMany: Page
 }
 
 const en: Phrases = {
@@ -122,8 +123,13 @@ const en: Phrases = {
   reportLost: 'Look at these first: something that was scheduled was not recorded whole.',
   reported: ({ due, made }) => `${made} of ${due} recorded`,
   severity: { critical: 'Critical', info: 'Information', warning: 'Warning' },
-  test: 'Test message',
-  testHint: 'This channel works: messages of your rules arrive here.',
+  test: (sender) => `Test message from ${sender}`,
+  testHint: (sender) => `This channel works: what ${sender} has to tell arrives here.`,
+  tooMany: {
+    language: 'en',
+    paragraph: 'This was pressed too often. Wait a minute, then open the link again.',
+    title: 'Too many requests',
+  },
 }
 
 const de: Phrases = {
@@ -180,8 +186,13 @@ const de: Phrases = {
   reportLost: 'Zuerst ansehen: Geplantes wurde nicht ganz aufgenommen.',
   reported: ({ due, made }) => `${made} von ${due} aufgenommen`,
   severity: { critical: 'Kritisch', info: 'Hinweis', warning: 'Warnung' },
-  test: 'Testnachricht',
-  testHint: 'Dieser Kanal funktioniert: Meldungen Ihrer Regeln kommen hier an.',
+  test: (sender) => `Testnachricht von ${sender}`,
+  testHint: (sender) => `Dieser Kanal funktioniert: Meldungen von ${sender} kommen hier an.`,
+  tooMany: {
+    language: 'de',
+    paragraph: 'Der Knopf wurde zu oft gedrückt. Warten Sie eine Minute und öffnen Sie den Link noch einmal.',
+    title: 'Zu viele Anfragen',
+  },
 }
 
 export const PHRASES: Record<Language, Phrases> = { de, en }

@@ -7,7 +7,9 @@ export type Zones = (name: string) => Zone
 
 /** The field of a rule that contradicts another one, and why; undefined when all is well. */
 export function ruleFault(rule: NotificationRule): { field: string; why: string } | undefined {
-  const { channelId, escalateAfterSeconds, escalateChannelId } = rule
+  const { channelId, dailyReport, escalateAfterSeconds, escalateChannelId, types } = rule
+  if (types.length === 0 && !dailyReport)
+    return { field: 'types', why: 'name at least one type, or a time for the daily report' }
   if (escalateAfterSeconds !== undefined && escalateChannelId === undefined)
     return { field: 'escalateChannelId', why: 'name the channel that is told when nobody acknowledges' }
   if (escalateChannelId !== undefined && escalateAfterSeconds === undefined)
@@ -33,6 +35,49 @@ export function meets(type: string, pattern: string): boolean {
   }
   return at <= type.length - last.length
 }
+
+const pairsOf = (text: string): Set<string> => new Set(Array.from(text.slice(1), (next, i) => text[i] + next))
+
+/** How many neighbouring letters two words share, 0 to 1. */
+function likeness(a: Set<string>, b: Set<string>): number {
+  return (2 * a.intersection(b).size) / Math.max(1, a.size + b.size)
+}
+
+const MOST_NEAR = 3
+/** Least likeness, and of that of the most likely. */
+const NEAR = 0.5
+const AS_NEAR = 0.9
+
+/** What somebody may have meant by a word, the most likely first. */
+export function nearest(word: string, known: Iterable<string>): string[] {
+  const pairs = pairsOf(word.toLowerCase())
+  const others = [...known].map((one) => ({ likeness: likeness(pairs, pairsOf(one.toLowerCase())), one }))
+  const least = Math.max(NEAR, AS_NEAR * Math.max(...others.map((other) => other.likeness)))
+  return others
+    .filter((other) => other.likeness >= least)
+    .sort((a, b) => b.likeness - a.likeness)
+    .slice(0, MOST_NEAR)
+    .map(({ one }) => one)
+}
+
+const meant = (word: string, known: Iterable<string>): string => {
+  const near = nearest(word, known)
+  return near.length > 0 ? `: did you mean ${near.join(', ')}?` : ''
+}
+
+const FAMILY = /^[^.]+/
+
+/** Why no alert will ever meet a pattern, and what may have been meant; undefined when one may. */
+export function patternFault(pattern: string, types: readonly string[]): string | undefined {
+  if (types.some((type) => meets(type, pattern))) return undefined
+  if (!pattern.includes('*')) return `no alert has the type ${pattern}${meant(pattern, types)}`
+  const families = new Set(types.map((type) => `${FAMILY.exec(type)?.[0]}.*`))
+  return `no alert has a type like ${pattern}${meant(pattern, families)}`
+}
+
+/** Why nothing lies at a site, and what may have been meant. */
+export const siteFault = (site: string, sites: readonly string[]): string =>
+  `no room and no recorder is at the site ${site}${meant(site, sites)}`
 
 /** Whether a rule speaks of events of a type, at these places: node, rooms and sites. Every list that is given narrows. */
 export function concerns(

@@ -1,9 +1,10 @@
 import { found, invalid } from '../../kernel/fail.ts'
+import { ALERTS } from '../../wire/alerts.en.ts'
 import type { NotificationRule, RuleInput, RulePatch } from '../../wire/notifications.ts'
 import type { Visibility } from '../http/visibility.ts'
 import type { Db, Params } from '../store/db.ts'
 import { Lister } from '../store/filter.ts'
-import { ruleFault } from './rules.rules.ts'
+import { patternFault, ruleFault, siteFault } from './rules.rules.ts'
 
 interface Row {
   channelId: string
@@ -70,8 +71,29 @@ export function ruleStore(db: Db) {
       if (unknown !== undefined) throw invalid('Invalid notification rule', [field], `there is no ${unknown}`)
     }
   }
-  const columns = (rule: NotificationRule, now: string): Params => {
+  const sites = db.stmt<object, { site: string }>(`SELECT site FROM rooms UNION SELECT site FROM nodes`)
+  const occurred = db.stmt<object, { type: string }>(`SELECT type FROM health_types WHERE id > 0`)
+  const requireSites = ({ siteNames = [] }: NotificationRule): void => {
+    if (siteNames.length === 0) return
+    const known = sites.all({}).map(({ site }) => site)
+    const unknown = siteNames.findIndex((site) => !known.includes(site))
+    if (unknown < 0) return
+    throw invalid('Invalid notification rule', ['siteNames', unknown], siteFault(siteNames[unknown] ?? '', known))
+  }
+  const everOpened = db.stmt<{ type: string }>(`SELECT 1 FROM health_events WHERE type = @type LIMIT 1`)
+  /** Those of the product, and what was reported here. What a rule named before may stay, also when its events are forgotten. */
+  const requireTypes = ({ types }: NotificationRule, before: readonly string[] = []): void => {
+    const known = [...new Set([...Object.keys(ALERTS), ...occurred.all({}).map(({ type }) => type)])]
+    for (const [i, pattern] of types.entries()) {
+      const isGood = before.includes(pattern) || everOpened.get({ type: pattern }) !== undefined
+      const fault = isGood ? undefined : patternFault(pattern, known)
+      if (fault !== undefined) throw invalid('Invalid notification rule', ['types', i], fault)
+    }
+  }
+  const columns = (rule: NotificationRule, now: string, before?: NotificationRule): Params => {
     requirePlaces(rule)
+    requireSites(rule)
+    requireTypes(rule, before?.types)
     for (const field of ['channelId', 'escalateChannelId'] as const) requireChannel(field, rule[field])
     const fault = ruleFault(rule)
     if (fault) throw invalid('Invalid notification rule', [fault.field], fault.why)
@@ -95,7 +117,7 @@ export function ruleStore(db: Db) {
     patch(id: string, patch: RulePatch, now: string): { before: NotificationRule; after: NotificationRule } {
       const before = get(id)
       const reportsAnew = Number(patch.dailyReport !== undefined || patch.enabled === true)
-      update.run({ ...columns(merged(before, patch), now), reportsAnew })
+      update.run({ ...columns(merged(before, patch), now, before), reportsAnew })
       return { before, after: get(id) }
     },
     /** @throws Fail 404. */

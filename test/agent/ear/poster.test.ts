@@ -17,6 +17,8 @@ function posting(t: TestContext) {
   const world = {
     answers: [] as (LinkError | undefined)[],
     asked: 0,
+    /** What the controller cannot take, whatever the reason. */
+    broken: new Set<string>(),
     now: 0,
     sent: [] as string[],
     told: [] as string[],
@@ -26,9 +28,11 @@ function posting(t: TestContext) {
     link: {
       soundReading: async (one) => {
         world.asked++
+        const about = 'scheduleId' in one ? one.scheduleId : one.recordingId
+        if (world.broken.has(about)) throw new LinkError('internal error', 500)
         const refused = world.answers.shift()
         if (refused) throw refused
-        world.sent.push('scheduleId' in one ? one.scheduleId : one.recordingId)
+        world.sent.push(about)
       },
     },
     log: quiet,
@@ -47,6 +51,23 @@ test('while the controller is away a reading is kept, in its order, and told of 
   await until(() => world.sent.length === 2)
   assert.deepEqual(world.sent, ['a', 'b'])
   assert.deepEqual(world.told, ['agent.sound_reading.sync_failed', 'agent.sound_reading.sync_recovered'])
+})
+
+test('one that keeps failing holds up no other', async (t) => {
+  const { poster, world } = posting(t)
+  world.broken.add('bad')
+  poster.post(reading('bad'), 600_000)
+  await until(() => world.asked > 0)
+  for (const name of ['a', 'b', 'c']) poster.post(reading(name), 600_000)
+  await until(() => world.sent.length === 3)
+  const { asked } = world
+  await until(() => world.asked > asked)
+  poster.post(reading('d'), 600_000)
+  await until(() => world.sent.length === 4)
+  world.broken.clear()
+  poster.post(reading('e'), 600_000)
+  await until(() => world.sent.includes('bad'))
+  assert.deepEqual(world.sent.slice(0, 4), ['a', 'b', 'c', 'd'])
 })
 
 test('what has become stale is dropped, and what is refused for good', async (t) => {

@@ -207,7 +207,11 @@ describe('notifications', () => {
     await mail.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved.').waitFor()
     const mine = await controller.get('/auth/me/notifications')
-    assert.deepEqual(mine, { email: { enabled: true, minSeverity: 'warning' }, isDelivered: false })
+    assert.deepEqual(mine, {
+      email: { enabled: true, minSeverity: 'warning' },
+      isDelivered: false,
+      undelivered: 'no_channel',
+    })
     await mail.getByRole('link', { name: 'Channels and rules' }).click()
     await page.getByRole('button', { name: 'New channel' }).click()
     await page.getByLabel('Name', { exact: true }).fill('Post')

@@ -28,7 +28,7 @@ describe('alerts and activity', () => {
     await controller.delivered(takeId, job.id)
     for (const severity of ['critical', 'warning', 'warning'])
       await controller.post('/health-events', {
-        details: { level: MARKUP },
+        details: { level: MARKUP, message: 'The pump is loud', remedy: `Close the door ${MARKUP}` },
         nodeId,
         severity,
         type: `watchdog.${severity}_noise`,
@@ -50,8 +50,10 @@ describe('alerts and activity', () => {
     await page.getByRole('link', { exact: true, name: 'Alerts' }).click()
     await page.getByRole('button', { name: 'critical noise' }).click()
     const beside = page.getByRole('region', { name: 'critical noise' })
+    await beside.getByText('The pump is loud').waitFor()
+    await beside.getByText(`Close the door ${MARKUP}`).waitFor()
     await beside.getByText('Details').click()
-    await beside.getByText(MARKUP).waitFor()
+    await beside.getByText(MARKUP, { exact: true }).waitFor()
     await beside.getByRole('button', { name: 'Suppress' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Until').fill('2030-01-02T10:00')
@@ -60,6 +62,7 @@ describe('alerts and activity', () => {
     await fits(page, 'suppressing')
     await dialog.getByRole('button', { exact: true, name: 'Suppress' }).click()
     await beside.getByText('Suppressed until').waitFor()
+    await beside.getByText('by Local Admin').waitFor()
     await beside.getByText('Builders next door').waitFor()
     await beside.getByRole('button', { name: 'Reopen' }).click()
     await beside.getByRole('button', { name: 'Acknowledge' }).waitFor()

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { print } from '../../controller/monitoring/preflight/prints.ts'
 import { accessible, accessiblePages, fits, pictured, signIn, Visitor } from '../../kit/browser.ts'
 import { Controller, House } from '../../kit/whole.ts'
 
@@ -15,12 +16,14 @@ describe('the schedule', () => {
   let visitor: Visitor
   let device: string
   let nodeId: string
+  let token: string
   before(async () => {
     house = await House.open()
     controller = await new Controller(house).start()
     await controller.login()
     const interfaces = [{ alias: 'Desk', channelCount: 2, systemName: 'Desk', systemRef: 'hw:Desk' }]
-    nodeId = (await controller.enroll('Hall recorder', { interfaces })).id
+    const node = await controller.enroll('Hall recorder', { interfaces })
+    ;[nodeId, token] = [node.id, node.token]
     device = (await controller.get(`/nodes/${nodeId}`)).interfaces[0].id
     await controller.get('/settings/controller', 'PATCH', { timezone: ZONE })
     visitor = await Visitor.open(controller)
@@ -109,6 +112,36 @@ describe('the schedule', () => {
         recurrence: { ...body.recurrence, startsAt: `${MONDAY}T10:00:00.000Z` },
       },
     )
+    await page.context().close()
+  })
+
+  test('what was heard before the last take is told channel by channel, with what to do', async () => {
+    const startsAt = new Date(Math.ceil(Date.now() / 1000) * 1000 + 240_000).toISOString()
+    const { id } = await once('Botany', startsAt)
+    const page = await visitor.signedIn()
+    await page.goto(`${controller.url}/schedules/${id}`)
+    const panel = page.getByRole('region', { name: 'Heard before the last take' })
+    await panel.getByText(/^Nothing yet\./).waitFor()
+    const prints = [print({ channelIndex: 1 }), print({ channelIndex: 2, flat: true, floorDbfs: -160 })]
+    const reading = {
+      heardAt: new Date().toISOString(),
+      kind: 'preflight',
+      prints,
+      scheduleId: id,
+      seconds: 4,
+      startsAt,
+    }
+    const { json, status } = await controller.ask('POST', `/nodes/${nodeId}/sound-readings`, reading, token)
+    assert.equal(status, 202)
+    assert.ok(json.data.healthEventId, 'a dead line is told')
+    await panel.getByText('Something was not in order.').waitFor()
+    const rows = panel.getByRole('row')
+    await rows.filter({ hasText: 'in order' }).getByText('-60 dBFS in quiet moments').waitFor()
+    await rows.filter({ hasText: 'Digital silence.' }).getByText('no microphone').waitFor()
+    await panel.getByText('Check its cable, its power and whether it is muted.').waitFor()
+    await accessible(page, 'what was heard')
+    await fits(page, 'what was heard')
+    await pictured(page, 'schedule heard')
     await page.context().close()
   })
 

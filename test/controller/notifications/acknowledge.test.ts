@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { acknowledgeLinks } from '../../../src/controller/notifications/acknowledge.ts'
+import { listening } from '../../kit/http.ts'
 import { keys } from '../../kit/kit.ts'
 import { world } from './world.ts'
 
@@ -29,12 +30,12 @@ test('opening a link changes nothing, its button acknowledges in the name of the
   const pressed = await k.anonymous.post(link)
   assert.deepEqual([pressed.status, pressed.headers.get('location')], [302, '/a/done'])
   assert.equal((await k.anonymous.get('/a/done')).status, 200)
-  const { acknowledgedBy, status } = await statusOf()
-  assert.deepEqual([status, acknowledgedBy], ['acknowledged', 'notification_rule'])
-  const [row] = k.rows<{ action: string; actor_id: string; target_id: string }>(
-    `SELECT action, actor_id, target_id FROM audit_events WHERE action LIKE 'health.events.acknowledge%'`,
+  const { acknowledgedBy, acknowledgedByName, status } = await statusOf()
+  assert.deepEqual([status, acknowledgedBy, acknowledgedByName], ['acknowledged', 'notification_rule', 'Pager'])
+  const [row] = k.rows<{ actor_id: string; actor_name: string }>(
+    `SELECT actor_id, actor_name FROM audit_events WHERE action LIKE 'health.events.acknowledge%'`,
   )
-  assert.equal(row?.actor_id, 'notification_rule')
+  assert.deepEqual([row?.actor_id, row?.actor_name], ['notification_rule', 'Pager'])
   const again = await k.anonymous.post(link)
   assert.equal(again.status, 410)
   assert.match(again.text, /<h1>/)
@@ -55,6 +56,33 @@ test('a link that is made up, too old, or of what somebody else took care of is 
   k.advance('49h')
   assert.equal((await k.anonymous.get(link)).status, 410)
   assert.equal((await k.anonymous.post(link)).status, 410)
+})
+
+test('the page says where it is and since when, in the zone of the site, as the message did', async (t) => {
+  const { admin, k, link, nodeId } = await told(t)
+  await admin.patch('/settings/controller', { timezone: 'Asia/Tokyo' })
+  await admin.patch(`/nodes/${nodeId}`, { alias: 'Renamed' })
+  const { text } = await k.anonymous.get(link)
+  const facts = [...text.matchAll(/<dt>([^<]*)<\/dt><dd>([^<]*)<\/dd>/g)].map(([, name, value]) => [name, value])
+  assert.deepEqual(facts, [
+    ['Room', 'Hall'],
+    ['Site', 'North'],
+    ['Recorder', 'Hall recorder'],
+    ['Since', '2 Mar 2026, 18:00'],
+  ])
+})
+
+test('who presses too often is told so by a page', async (t) => {
+  const { k, link } = await told(t)
+  const { close, url } = await listening(k)
+  t.after(close)
+  const press = (path: string) => fetch(url.replace('/api/v1', path), { method: 'POST', redirect: 'manual' })
+  for (let i = 0; i < 30; i++) assert.equal((await press('/a/nothing')).status, 410)
+  const refused = await press(link)
+  assert.equal(refused.status, 429)
+  assert.match(refused.headers.get('content-type') ?? '', /^text\/html/)
+  assert.match(await refused.text(), /<h1>Too many requests<\/h1>/)
+  assert.ok(Number(refused.headers.get('retry-after')) > 0)
 })
 
 test('the token is stored nowhere, and follows the message through every attempt', async (t) => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listening } from '../../kit/http.ts'
+import { NO_SMTPD, smtpServer } from '../../kit/smtp.ts'
 import { answering, hookOf, KEY, world } from './world.ts'
 
 const CHANNELS = '/settings/notification-channels'
@@ -100,6 +101,56 @@ test('a test says whether it arrived, and why not', async (t) => {
       ['test', 'sent'],
     ],
   )
+})
+
+test('mail is from the product and the installation, and a test names both', { skip: NO_SMTPD }, async (t) => {
+  const { admin } = await world(t)
+  const { mails, port } = await smtpServer(t, { security: 'none' })
+  const email = { from: 'alerts@example.org', host: '127.0.0.1', port, security: 'none', to: ['ann@example.org'] }
+  const { id } = (await admin.post(CHANNELS, { email, kind: 'email', name: 'Post' })).json.data
+  const tried = async () => {
+    assert.deepEqual((await admin.post(`${CHANNELS}/${id}/test`)).json.data, { ok: true })
+    const { headers = [] } = mails.at(-1) ?? {}
+    return ['From', 'Subject'].map((name) => headers.find(([one]) => one === name)?.[1])
+  }
+  assert.deepEqual(await tried(), ['Roomtone <alerts@example.org>', 'Test message from Roomtone'])
+  await admin.patch('/settings/controller', { siteName: 'Old Court' })
+  assert.deepEqual(await tried(), ['Roomtone Old Court <alerts@example.org>', 'Test message from Roomtone Old Court'])
+  assert.match(mails[1]?.text ?? '', /what Roomtone Old Court has to tell arrives here/)
+})
+
+test('a rule that could never tell anything is refused, with what may have been meant', async (t) => {
+  const { admin, channel, k, open } = await world(t)
+  const { id: nodeId } = await k.enroll()
+  const made = (fields: object) =>
+    admin.post(RULES, { channelId: channel.id, minSeverity: 'warning', name: 'Rule', ...fields })
+  const refused = async (fields: object) => {
+    const { json, status } = await made(fields)
+    assert.equal(status, 400)
+    return [json.issues[0].path.join('.'), json.issues[0].message]
+  }
+  assert.deepEqual(await refused({ types: ['watchdog.*', 'watchdog.flatlin'] }), [
+    'types.1',
+    'no alert has the type watchdog.flatlin: did you mean watchdog.flatline?',
+  ])
+  assert.deepEqual(await refused({ types: ['watchdgo.*'] }), [
+    'types.0',
+    'no alert has a type like watchdgo.*: did you mean watchdog.*?',
+  ])
+  assert.deepEqual(await refused({ types: ['room.*'] }), ['types.0', 'no alert has a type like room.*'])
+  assert.deepEqual(await refused({ siteNames: ['North', 'Nort'] }), [
+    'siteNames.1',
+    'no room and no recorder is at the site Nort: did you mean North?',
+  ])
+  const types = ['room.*', '*.clipping', 'foresight.preflight', 'controller.notification_failed']
+  await open(nodeId)
+  const { json, status } = await made({ siteNames: ['North'], types })
+  assert.equal(status, 201, JSON.stringify(json))
+  k.sql('DELETE FROM health_events')
+  k.sql(`UPDATE health_types SET type = 'other things' WHERE type = 'room.remark'`)
+  const patched = await admin.patch(`${RULES}/${json.data.id}`, { name: 'Other', types: [...types, 'door.*'] })
+  assert.deepEqual(patched.json.issues[0].path, ['types', 4], 'what it said already stays good')
+  assert.equal((await admin.patch(`${RULES}/${json.data.id}`, { types })).status, 200)
 })
 
 test('a preview says what a rule would have sent, within what its writer may read', async (t) => {

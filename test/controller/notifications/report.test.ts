@@ -53,6 +53,21 @@ test('the report counts what was due and made, and names what was lost', async (
   assert.equal(hookOf(receiver.asked[1] as never).data.report?.figures.due, 0)
 })
 
+test('a rule without types tells of its report and of nothing else', async (t) => {
+  const { admin, channel, deliver, k, open, receiver, rule } = await world(t)
+  const none = { channelId: channel.id, minSeverity: 'info', name: 'Nothing', types: [] }
+  const refused = await admin.post('/settings/notification-rules', none)
+  assert.deepEqual([refused.status, refused.json.issues[0].path], [400, ['types']])
+  await rule({ dailyReport: { time: '18:00', timezone: 'UTC' }, minSeverity: 'info', types: [] })
+  await open((await k.enroll()).id, { severity: 'critical' })
+  k.advance('1d')
+  await deliver()
+  assert.deepEqual(
+    receiver.asked.map((asked) => hookOf(asked).type),
+    ['report.daily'],
+  )
+})
+
 test('a report that was due while the controller was off is made when it is back, once, and a wrong clock ends none', async (t) => {
   const { deliver, k, receiver, rule } = await world(t)
   await rule({ dailyReport: { time: '10:30', timezone: 'UTC' } })

@@ -161,6 +161,9 @@ test('people hear by their own mail what they may read, and nothing else', async
     email: { enabled: true, minSeverity: 'warning' },
     isDelivered: true,
   })
+  const told = async (person: typeof ann) => (await person.get('/auth/me/notifications')).json.data.undelivered
+  const nowhere = k.person('cat', ['viewer'], [])
+  assert.deepEqual([await told(ann), await told(nowhere)], [undefined, 'nothing_to_read'])
   const { id: nodeId } = await k.enroll()
   await open(nodeId)
   await deliver()

@@ -102,6 +102,7 @@ export const audit: Words['audit'] = {
   title: 'Protokoll',
   action: 'Vorgang',
   actor: 'Wer',
+  byLink: (channel) => `Link in einer Meldung an den Kanal ${channel}`,
   target: 'Was',
   outcome: 'Ergebnis',
   outcomes: {

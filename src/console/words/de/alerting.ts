@@ -34,6 +34,8 @@ export const alerts: Words['alerts'] = {
   where: 'Wo',
   resolvedAt: 'Erledigt',
   by: (name) => `von ${name}`,
+  byLink: (channel) => `über den Link in einer Meldung an den Kanal ${channel}`,
+  byItself: 'von selbst',
   acknowledgedAt: 'Zur Kenntnis genommen',
   suppressedUntil: 'Stumm bis',
   untilReopened: 'bis jemand sie wieder öffnet',

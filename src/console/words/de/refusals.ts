@@ -149,6 +149,7 @@ const said: Words['refusals']['said'] = {
     'In die Adresse gehören keine Zugangsdaten: Geben Sie sie als Geheimnis ein.',
   'an endpoint holds no credentials': 'In die Adresse gehören keine Zugangsdaten.',
   'this channel has no recipients of its own': 'Dieser Kanal hat keine eigenen Empfänger.',
+  'name at least one type, or a time for the daily report': 'Wählen Sie eine Art von Meldungen oder den Tagesbericht.',
   'there is no such notification channel': 'Diesen Kanal gibt es nicht mehr.',
   'name the channel that is told when nobody acknowledges': 'Wählen Sie auch, wer dann benachrichtigt wird.',
   'say after how many seconds the other channel is told': 'Sagen Sie auch, nach welcher Zeit.',

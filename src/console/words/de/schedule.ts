@@ -1,4 +1,6 @@
+import { SILENCE_DBFS } from '../../../wire/bands.ts'
 import type { Recurrence } from '../../../wire/schedules.ts'
+import type { ChannelVerdict } from '../../../wire/soundreadings.ts'
 import type { Words } from '../en.ts'
 import { counted } from './counted.ts'
 
@@ -161,4 +163,56 @@ export const schedule: Words['schedule'] = {
   assignSame: (n) => `Dieselben zuweisen: ${counted(n, 'Person oder Gruppe', 'Personen und Gruppen')}`,
   assignedStay: (n) => `Zugewiesen und unverändert: ${counted(n, 'Person oder Gruppe', 'Personen und Gruppen')}.`,
   sentence: (r, zone, at) => `${rule(r, at)}, ${zone}${buffers(r)}.`,
+}
+
+function remedy({ peerChannelIndex, verdict }: ChannelVerdict): string {
+  switch (verdict) {
+    case 'ok':
+      return ''
+    case 'dead':
+      return 'Prüfen Sie Kabel und Stromversorgung, und ob das Mikrofon stumm geschaltet ist.'
+    case 'hum':
+      return 'Suchen Sie ein offenes oder halb gestecktes Kabel und eine Erdschleife.'
+    case 'clipping':
+      return 'Drehen Sie die Verstärkung zurück.'
+    case 'identical':
+      return `Gleicher Ton wie Eingang ${peerChannelIndex}. Prüfen Sie, welches Mikrofon in welchem Eingang steckt.`
+    case 'unlike':
+      return 'Klingt wie sonst, aber viel lauter oder leiser als je zuvor. Prüfen Sie die Verstärkung.'
+  }
+}
+
+const dbfs = (value: number): string => `${Math.round(value)} dBFS`
+
+function heard({ floorDbfs, humDbfs, peakDbfs, usualFloorDbfs, verdict }: ChannelVerdict): string {
+  if (floorDbfs <= SILENCE_DBFS) return 'Digitale Stille.'
+  const usual = usualFloorDbfs === undefined ? '' : ` (sonst ${dbfs(usualFloorDbfs)})`
+  const quiet = `${dbfs(floorDbfs)} in stillen Momenten${usual}, Spitze ${dbfs(peakDbfs)}`
+  return verdict === 'hum' ? `${quiet}, Brummen ${dbfs(humDbfs)}` : quiet
+}
+
+export const preflight: Words['preflight'] = {
+  title: 'Vor der letzten Aufnahme gehört',
+  never:
+    'Noch nichts. Kurz vor einer geplanten Aufnahme öffnet der Rekorder sein Tongerät für einen Moment und hört hin; was er hörte, steht dann hier.',
+  heardAt: 'Gehört',
+  startsAt: 'Vor der Aufnahme von',
+  well: 'Jeder Kanal klang, wie er soll.',
+  notWell: 'Etwas war nicht in Ordnung.',
+  unopened: 'Das Tongerät ließ sich nicht öffnen:',
+  openIt: 'Prüfen Sie, ob es angeschlossen ist und kein anderes Programm es benutzt.',
+  channel: 'Eingang',
+  verdict: 'Urteil',
+  what: 'Was zu hören war',
+  toDo: 'Was zu tun ist',
+  verdicts: {
+    ok: 'in Ordnung',
+    dead: 'kein Mikrofon',
+    hum: 'Brummen',
+    clipping: 'übersteuert',
+    identical: 'doppelt',
+    unlike: 'anderer Pegel',
+  },
+  heard,
+  remedy,
 }

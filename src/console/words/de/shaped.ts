@@ -141,5 +141,22 @@ const CHANNELS: Shaped = [
   ],
 ]
 
+const meant = (near: string | undefined): string => (near ? ` Meinten Sie ${near}?` : '')
+
+const RULES: Shaped = [
+  [
+    /^no alert has the type (\S+?)(?:: did you mean (.+)\?)?$/,
+    (type, near) => `Keine Meldung hat die Art ${type}.${meant(near)}`,
+  ],
+  [
+    /^no alert has a type like (\S+?)(?:: did you mean (.+)\?)?$/,
+    (pattern, near) => `Keine Meldung hat eine Art wie ${pattern}.${meant(near)}`,
+  ],
+  [
+    /^no room and no recorder is at the site (.+?)(?:: did you mean (.+)\?)?$/,
+    (site, near) => `Kein Raum und kein Rekorder ist am Standort ${site}.${meant(near)}`,
+  ],
+]
+
 /** The more special of two shapes stands before the other. */
-export const shaped: Shaped = [...CHANNELS, ...MAIL, ...RECEIVERS, ...NETWORK]
+export const shaped: Shaped = [...CHANNELS, ...RULES, ...MAIL, ...RECEIVERS, ...NETWORK]

@@ -122,6 +122,7 @@ export const audit = {
   title: 'Audit',
   action: 'Action',
   actor: 'Who',
+  byLink: (channel: string) => `link in a message to the channel ${channel}`,
   target: 'What',
   outcome: 'Outcome',
   outcomes,

@@ -40,6 +40,8 @@ export const alerts = {
   where: 'Where',
   resolvedAt: 'Resolved',
   by: (name: string) => `by ${name}`,
+  byLink: (channel: string) => `by the link in a message to the channel ${channel}`,
+  byItself: 'by itself',
   acknowledgedAt: 'Acknowledged',
   suppressedUntil: 'Suppressed until',
   untilReopened: 'until somebody reopens it',

@@ -84,6 +84,8 @@ export const notifications = {
   kinds: 'Which alerts',
   everything: 'Everything',
   families,
+  noKinds: 'With none of these the rule tells of no alert: of its daily report only, if it has one.',
+  onlyReport: 'Daily report only',
   types: 'Others by their type, comma-separated',
   typesHint: 'For example watchdog.flatline; * stands for any text.',
   where: 'Only at certain places',
@@ -126,4 +128,6 @@ export const notifications = {
   mailTo: (email: string) => `Goes to ${email}, about what you may see.`,
   undelivered:
     'Nothing is sent so far: no channel carries people’s own mail. Whoever manages the settings can mark a mail channel for it, under Settings, Notifications.',
+  unreadable:
+    'Nothing would ever come: mail tells of what you may see, and you may see alerts nowhere. Whoever manages access can give you a role and a place.',
 }

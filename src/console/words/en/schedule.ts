@@ -1,4 +1,6 @@
+import { SILENCE_DBFS } from '../../../wire/bands.ts'
 import type { Recurrence } from '../../../wire/schedules.ts'
+import type { ChannelVerdict, SoundVerdict } from '../../../wire/soundreadings.ts'
 import { counted } from './counted.ts'
 
 const WEEKDAYS: Record<string, string> = {
@@ -162,4 +164,59 @@ export const schedule = {
   assignedStay: (n: number) => `${counted(n, 'person or group is', 'people and groups are')} assigned; that stays.`,
   /** `at` writes an instant in that zone. */
   sentence: (r: Recurrence, zone: string, at: (instant: string) => string) => `${rule(r, at)}, ${zone}${buffers(r)}.`,
+}
+
+const verdicts: Record<SoundVerdict, string> = {
+  ok: 'in order',
+  dead: 'no microphone',
+  hum: 'hum',
+  clipping: 'clips',
+  identical: 'twice the same',
+  unlike: 'other level',
+}
+
+/** What to do about a channel; nothing where all is well. */
+function remedy({ peerChannelIndex, verdict }: ChannelVerdict): string {
+  switch (verdict) {
+    case 'ok':
+      return ''
+    case 'dead':
+      return 'Check its cable, its power and whether it is muted.'
+    case 'hum':
+      return 'Check for a cable that is open or half plugged in, and for a ground loop.'
+    case 'clipping':
+      return 'Turn its gain down.'
+    case 'identical':
+      return `Carries the same sound as input ${peerChannelIndex}. Check which input each microphone is plugged into.`
+    case 'unlike':
+      return 'Sounds as usual, but much louder or fainter than it ever was. Check its gain.'
+  }
+}
+
+const dbfs = (value: number): string => `${Math.round(value)} dBFS`
+
+function heard({ floorDbfs, humDbfs, peakDbfs, usualFloorDbfs, verdict }: ChannelVerdict): string {
+  if (floorDbfs <= SILENCE_DBFS) return 'Digital silence.'
+  const usual = usualFloorDbfs === undefined ? '' : ` (usual: ${dbfs(usualFloorDbfs)})`
+  const quiet = `${dbfs(floorDbfs)} in quiet moments${usual}, peak ${dbfs(peakDbfs)}`
+  return verdict === 'hum' ? `${quiet}, hum ${dbfs(humDbfs)}` : quiet
+}
+
+export const preflight = {
+  title: 'Heard before the last take',
+  never:
+    'Nothing yet. Shortly before a scheduled take the recorder opens its sound device for a moment and listens; what it heard will stand here.',
+  heardAt: 'Heard',
+  startsAt: 'Before the take of',
+  well: 'Every channel sounded as it should.',
+  notWell: 'Something was not in order.',
+  unopened: 'The sound device could not be opened:',
+  openIt: 'Check that it is connected, and that no other program uses it.',
+  channel: 'Input',
+  verdict: 'Verdict',
+  what: 'What was heard',
+  toDo: 'What to do',
+  verdicts,
+  heard,
+  remedy,
 }

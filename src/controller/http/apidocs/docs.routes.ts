@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
 import { document } from '../openapi.ts'
 import { type AnyRoute, stream } from '../route.ts'
+import { type SmallPage, smallPage } from '../smallpage.ts'
 import { apiPage, type Described } from './page.rules.ts'
 
 const controller = () => ({ type: 'controller' })
@@ -21,6 +22,8 @@ export function docsRoutes(): AnyRoute[] {
       action: 'docs.read',
       target: controller,
       audit: 'outcome',
+      refusalPage: ({ status }, accept) =>
+        status === 401 && accept.includes('text/html') ? smallPage(401, SIGNED_OUT) : undefined,
       run: async ({ request }) => {
         packed ??= rendered()
         return { response: page(await packed, /\bgzip\b/.test(request.header('accept-encoding') ?? '')) }
@@ -37,6 +40,14 @@ export function docsRoutes(): AnyRoute[] {
       run: async () => ({ response: new Response(STYLE, { headers: { 'content-type': 'text/css; charset=utf-8' } }) }),
     }),
   ]
+}
+
+/** A browser that asks without a session is shown where to get one. */
+const SIGNED_OUT: SmallPage = {
+  language: 'en',
+  link: { href: '/', text: 'Sign in' },
+  paragraph: 'The description of the API is for people who are signed in. Sign in, then open this page again.',
+  title: 'You are signed out',
 }
 
 /** Compressed: a megabyte that few people ask for. Other work runs between its parts. */

@@ -119,7 +119,12 @@ export const healthRoutes = ({ events, health, visibility, scope }: HealthParts)
       target: one,
       body: HealthLifecycle,
       run: ({ body, now, params, principal }) => {
-        const { before, after } = health.move(params.id, action, { ...body, by: principal.id, now })
+        const { before, after } = health.move(params.id, action, {
+          ...body,
+          by: principal.id,
+          byName: principal.name,
+          now,
+        })
         return { data: after, before, after, correlation: correlationOf(after) }
       },
     }),
@@ -134,7 +139,9 @@ export const healthRoutes = ({ events, health, visibility, scope }: HealthParts)
     run: ({ body: { action, eventIds, ...said }, now, principal }) => {
       // All ids are checked first: with one invisible id nothing is written. A refused move rolls the others back.
       const picked = events.picked(visibility(principal, 'health:acknowledge'), eventIds)
-      const moves = picked.map(({ id }) => health.move(id, action, { ...said, by: principal.id, now }))
+      const moves = picked.map(({ id }) =>
+        health.move(id, action, { ...said, by: principal.id, byName: principal.name, now }),
+      )
       const each = moves.map(({ after, before }) => ({
         action: `health.events.${action}`,
         after,

@@ -21,8 +21,9 @@ export interface Opening {
 
 const PLAIN_COLUMNS = `h.id, h.type, h.severity, h.status, h.node_id AS nodeId, h.recording_id AS recordingId,
   h.schedule_id AS scheduleId, h.opened_at AS openedAt, h.acknowledged_at AS acknowledgedAt,
-  h.acknowledged_by AS acknowledgedBy, h.suppressed_at AS suppressedAt, h.suppressed_by AS suppressedBy,
-  h.suppressed_until AS suppressedUntil, h.resolved_at AS resolvedAt, h.resolved_by AS resolvedBy`
+  h.acknowledged_by AS acknowledgedBy, h.acknowledged_by_name AS acknowledgedByName, h.suppressed_at AS suppressedAt, h.suppressed_by AS suppressedBy,
+  h.suppressed_until AS suppressedUntil, h.resolved_at AS resolvedAt, h.resolved_by AS resolvedBy,
+  h.resolved_by_name AS resolvedByName`
 
 /** The columns of an event, of `health_events h`, as `eventOf` reads them. */
 export const HEALTH_COLUMNS = `${PLAIN_COLUMNS}, h.details`
@@ -165,8 +166,9 @@ const summaryOf = ({ id, recordingId, severity, status, type }: HealthEvent) => 
 function writer(db: Db, judge: (id: string, now: string) => void, events: Events) {
   const update = db.stmt<Params>(
     `UPDATE health_events SET status = @status, severity = @severity, acknowledged_at = @acknowledgedAt,
-       acknowledged_by = @acknowledgedBy, suppressed_at = @suppressedAt, suppressed_by = @suppressedBy,
-       suppressed_until = @suppressedUntil, resolved_at = @resolvedAt, resolved_by = @resolvedBy, details = @details
+       acknowledged_by = @acknowledgedBy, acknowledged_by_name = @acknowledgedByName, suppressed_at = @suppressedAt, suppressed_by = @suppressedBy,
+       suppressed_until = @suppressedUntil, resolved_at = @resolvedAt, resolved_by = @resolvedBy,
+       resolved_by_name = @resolvedByName, details = @details
       WHERE id = @id AND status = @from`,
   )
   return (before: HealthEvent, after: HealthEvent, now: string): number => {
@@ -177,11 +179,13 @@ function writer(db: Db, judge: (id: string, now: string) => void, events: Events
       severity: after.severity,
       acknowledgedAt: after.acknowledgedAt,
       acknowledgedBy: after.acknowledgedBy ?? null,
+      acknowledgedByName: after.acknowledgedByName ?? null,
       suppressedAt: after.suppressedAt,
       suppressedBy: after.suppressedBy ?? null,
       suppressedUntil: after.suppressedUntil,
       resolvedAt: after.resolvedAt,
       resolvedBy: after.resolvedBy ?? null,
+      resolvedByName: after.resolvedByName ?? null,
       details: JSON.stringify(after.details),
     })
     if (changed && before.recordingId) judge(before.recordingId, now)

@@ -3,6 +3,8 @@ import type { HealthEvent, HealthMove } from '../../../wire/health.ts'
 /** Who moves an event, when, and with which note. */
 export interface Move {
   by: string
+  /** What a person is called. */
+  byName?: string | undefined
   note?: string | undefined
   now: string
   /** End of a suppression; null or absent: until somebody ends it. */
@@ -19,8 +21,13 @@ export function transition(event: HealthEvent, action: HealthMove, move: Move): 
   return { ...event, details, ...CHANGES[action](event, move) }
 }
 
-const acknowledgement = (event: HealthEvent, { by, now }: Move): Partial<HealthEvent> =>
-  event.acknowledgedAt === null ? { acknowledgedAt: now, acknowledgedBy: by } : {}
+const named = (field: 'acknowledgedByName' | 'resolvedByName', name: string | undefined) =>
+  name === undefined ? {} : { [field]: name }
+
+const acknowledgement = (event: HealthEvent, { by, byName, now }: Move): Partial<HealthEvent> =>
+  event.acknowledgedAt === null
+    ? { acknowledgedAt: now, acknowledgedBy: by, ...named('acknowledgedByName', byName) }
+    : {}
 
 const CHANGES: Record<HealthMove, (event: HealthEvent, move: Move) => Partial<HealthEvent>> = {
   acknowledge: (event, move) => ({
@@ -34,11 +41,17 @@ const CHANGES: Record<HealthMove, (event: HealthEvent, move: Move) => Partial<He
     suppressedBy: move.by,
     suppressedUntil: move.suppressedUntil ?? null,
   }),
-  resolve: (_, { by, now }) => ({ status: 'resolved', resolvedAt: now, resolvedBy: by }),
+  resolve: (_, { by, byName, now }) => ({
+    status: 'resolved',
+    resolvedAt: now,
+    resolvedBy: by,
+    ...named('resolvedByName', byName),
+  }),
   reopen: () => ({
     status: 'open',
     resolvedAt: null,
     resolvedBy: undefined as never,
+    resolvedByName: undefined as never,
     suppressedAt: null,
     suppressedBy: undefined as never,
     suppressedUntil: null,

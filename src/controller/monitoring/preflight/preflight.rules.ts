@@ -1,5 +1,5 @@
 // Whether a room sounds as it should before a take: what was heard of each channel against its last good takes (ADR-0041).
-import { BANDS_HZ } from '../../../wire/bands.ts'
+import { BANDS_HZ, SILENCE_DBFS } from '../../../wire/bands.ts'
 import type { Severity } from '../../../wire/health.ts'
 import type { Command } from '../../../wire/recordings.ts'
 import type { ChannelVerdict, SoundPrint, SoundVerdict } from '../../../wire/soundreadings.ts'
@@ -29,8 +29,6 @@ interface Reading {
 
 /** Good takes a channel has to be known from before it is judged by them. */
 const FEWEST = 3
-/** No microphone is this quiet: digital silence, or its dither. */
-const NOTHING_DBFS = -115
 /** A bang clips for a second; a line that is too loud does it most of the time. */
 const CLIPPING_PART = 0.75
 /** Hum this far above what is usual, and loud enough to be heard in a take; without anything usual: a bare cable. */
@@ -114,7 +112,7 @@ function isTurned(print: SoundPrint, { prints }: Usual): boolean {
   return nearest !== undefined && Math.abs(nearest.shift) >= KNOB_DB && nearest.apart <= ALIKE_DB
 }
 
-const isDead = ({ flat, floorDbfs }: SoundPrint): boolean => flat || floorDbfs <= NOTHING_DBFS
+const isDead = ({ flat, floorDbfs }: SoundPrint): boolean => flat || floorDbfs <= SILENCE_DBFS
 
 function hums({ floorDbfs, humDbfs }: SoundPrint, usual: Usual | undefined): boolean {
   if (humDbfs < floorDbfs - HUM_REIGNS_DB) return false
@@ -197,7 +195,7 @@ function messageOf(verdict: ChannelVerdict): string | undefined {
     case 'ok':
       return undefined
     case 'dead':
-      return `${name}: no microphone is heard (${floorDbfs <= NOTHING_DBFS ? 'digital silence' : `only ${dB(floorDbfs)} of noise`}${usual}). Check its cable, its power and whether it is muted.`
+      return `${name}: no microphone is heard (${floorDbfs <= SILENCE_DBFS ? 'digital silence' : `only ${dB(floorDbfs)} of noise`}${usual}). Check its cable, its power and whether it is muted.`
     case 'hum':
       return `${name}: loud mains hum (${dB(humDbfs)}${usual}). Check for a cable that is open or half plugged in, and for a ground loop.`
     case 'clipping':

@@ -74,9 +74,12 @@ async function mailerOf(
   })
 }
 
+/** More is not read in a list of mails. */
+const MOST_NAME_CHARACTERS = 80
+
 function mailOf(message: Message, { from, to }: EmailOptions): SendMailOptions {
   return {
-    from,
+    from: message.from === undefined ? from : { address: from, name: bounded(message.from, MOST_NAME_CHARACTERS) },
     to,
     subject: titleOf(message),
     text: textOf(message),

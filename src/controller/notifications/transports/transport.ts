@@ -25,6 +25,8 @@ export interface Message {
   opens: boolean
   /** ISO time. */
   at: string
+  /** Whom it comes from, as people call it. */
+  from?: string
   /** Body of the webhook. */
   body: { type: string; timestamp: string; data: Record<string, unknown> }
 }

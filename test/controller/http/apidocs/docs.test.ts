@@ -48,7 +48,11 @@ test('it needs nothing from elsewhere, no script and no style of its own in the 
 })
 
 test('it is for whom the document is, leaves the same row, and has the headers of the console', async () => {
-  assert.equal((await k.anonymous.get('/docs')).status, 401)
+  const stranger = await k.anonymous.get('/docs')
+  assert.deepEqual([stranger.status, stranger.json.error], [401, 'Unauthorized'])
+  const browser = await k.anonymous.send('GET', '/docs', undefined, { accept: 'text/html,*/*;q=0.8' })
+  assert.equal(browser.status, 401)
+  assert.match(browser.text, /<a href="\/">Sign in<\/a>/)
   k.forget()
   const { headers, status } = await k.as('viewer').get('/docs')
   assert.deepEqual([status, headers.get('content-type')], [200, 'text/html; charset=utf-8'])
