@@ -110,4 +110,33 @@ test('opened, escalated, acknowledged and resolved, each once, under kill -9 at 
   assert.equal(distinct(pushed.map(({ sequence_id }) => sequence_id)).length, 2)
 })
 
+const MINUTE_MS = 60_000
+
+test('the daily report goes once, under kill -9 before it is due, as it is due and after', {
+  skip: NO_SMTPD,
+}, async (t) => {
+  const { channels, controller, mail } = await site(t)
+  // Due at the next minute that leaves time to make the rule.
+  const dueAt = Math.ceil((Date.now() + 5000) / MINUTE_MS) * MINUTE_MS
+  const dailyReport = { time: new Date(dueAt).toISOString().slice(11, 16), timezone: 'UTC' }
+  const rule = { channelId: channels.mail, dailyReport, minSeverity: 'critical', name: 'Every day' }
+  const { id: ruleId } = await controller.post('/settings/notification-rules', rule)
+  await sleep(dueAt - Date.now() - 300)
+  await struck(controller, 0)
+  for (const afterMs of [0, 40, 120, 400]) await struck(controller, afterMs)
+  const reports = () => mail.mails.filter((one) => headerOf(one, 'Subject').includes('Nothing was scheduled'))
+  await until('the report', () => reports()[0], 90)
+  const ofRule = async () =>
+    (await controller.get(`/notifications?ruleId=${ruleId}`)) as { kind: string; status: string }[]
+  await until('it to be noted as sent', async () => (await ofRule()).every(({ status }) => status === 'sent'), 90)
+  await struck(controller, 0)
+  await struck(controller, 1000)
+  assert.deepEqual(
+    (await ofRule()).map(({ kind, status }) => [kind, status]),
+    [['report', 'sent']],
+  )
+  assert.equal(distinct(reports().map((one) => headerOf(one, 'Message-ID'))).length, 1)
+  assert.match(reports()[0]?.text ?? '', /Disk of the controller: .* free/)
+})
+
 const distinct = (all: readonly string[]): string[] => [...new Set(all)]

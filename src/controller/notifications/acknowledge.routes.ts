@@ -7,7 +7,7 @@ import { type AnyRoute, route, stream } from '../http/route.ts'
 import type { Scope } from '../http/scope.ts'
 import { type SmallPage, smallPage } from '../http/smallpage.ts'
 import type { HealthApi } from '../monitoring/health/api.ts'
-import type { AcknowledgeLinks, Link } from './acknowledge.ts'
+import type { AcknowledgeLinks, Link } from './acknowledge.store.ts'
 import { factsOf, type Sender } from './compose.rules.ts'
 import type { Phrases } from './phrases.ts'
 

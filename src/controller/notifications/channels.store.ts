@@ -164,3 +164,28 @@ function requireSecretAgain(before: Row, patch: ChannelPatch): void {
   const why = `${changed.join(' and ')} changed: enter the secret again`
   throw invalid('Invalid notification channel', ['secret'], why, 'notification_channel_secret_required')
 }
+
+/** How the messages of a channel fare, and the health event that tells when they do not arrive. */
+export function channelOutcomes(db: Db) {
+  const sent = db.stmt<{ id: string; now: string; warning: string | null }>(
+    `UPDATE notification_channels SET last_error = @warning, last_sent_at = @now WHERE id = @id`,
+  )
+  const failed = db.stmt<{ error: string; gone: number; id: string; now: string }>(
+    `UPDATE notification_channels SET last_error = @error, enabled = CASE WHEN @gone = 1 THEN 0 ELSE enabled END,
+       updated_at = CASE WHEN @gone = 1 THEN @now ELSE updated_at END WHERE id = @id`,
+  )
+  const alarmOf = db.stmt<{ id: string }, { eventId: string | null; name: string }>(
+    `SELECT failed_event_id AS eventId, name FROM notification_channels WHERE id = @id`,
+  )
+  const mark = db.stmt<{ eventId: string | null; id: string }>(
+    `UPDATE notification_channels SET failed_event_id = @eventId WHERE id = @id`,
+  )
+  return {
+    sent: (id: string, warning: string | null, now: string): void => void sent.run({ id, now, warning }),
+    failed: (id: string, error: string, gone: boolean, now: string): void =>
+      void failed.run({ error, gone: Number(gone), id, now }),
+    alarmOf: (id: string) => alarmOf.get({ id }),
+    mark: (id: string, eventId: string | null): void => void mark.run({ eventId, id }),
+  }
+}
+export type ChannelOutcomes = ReturnType<typeof channelOutcomes>

@@ -6,7 +6,7 @@ import type { HealthApi } from '../monitoring/health/api.ts'
 import type { SealKeys } from '../secrets.ts'
 import type { SettingsApi } from '../settings/api.ts'
 import { acknowledgeRoutes } from './acknowledge.routes.ts'
-import { acknowledgeLinks } from './acknowledge.ts'
+import { acknowledgeLinks } from './acknowledge.store.ts'
 import { attemptStore } from './attempts.store.ts'
 import { channelRoutes } from './channels.routes.ts'
 import { channelStore } from './channels.store.ts'
@@ -47,7 +47,7 @@ export function createNotifications(base: Base, deps: Deps): Module {
   const sends = sending({ base: transports, channels, links, sender })
   const tells = telling({
     ...stores,
-    ...{ forPeople: channels.forPeople, health, ids, principals, scope, subjectOf: subjectStore(db), zones: ZONES },
+    ...{ forPeople: channels.forPeople, health, ids, principals, scope, subjectOf: subjectStore(db) },
   })
   const settles = settlement({ attempts, audit: base.audit, clock, db, health })
   const deliveries = deliveriesOf(base, { sending: sends, settlement: settles, stores, telling: tells })
@@ -89,8 +89,6 @@ export function createNotifications(base: Base, deps: Deps): Module {
   }
 }
 
-const ZONES = zoneBook()
-
 const storesOf = ({ db }: Base, { keys }: Deps) => ({
   attempts: attemptStore(db),
   channels: channelStore(db, keys.settings),
@@ -98,6 +96,7 @@ const storesOf = ({ db }: Base, { keys }: Deps) => ({
   people: peopleStore(db),
   queue: queueStore(db),
   rules: ruleStore(db),
+  zones: zoneBook(),
 })
 type Stores = ReturnType<typeof storesOf>
 
@@ -120,7 +119,7 @@ interface Working {
 
 function deliveriesOf(base: Base, { sending, settlement, stores, telling }: Working): Deliveries {
   const { authorization, clock, config, db, ids, log, ticker } = base
-  const { attempts, people, queue, rules } = stores
+  const { attempts, people, queue, rules, zones } = stores
   const { principals, scope } = authorization
   const [report, takes] = [reportStore(db, version), config.SVC_RECORDING_CACHE_DIR]
   return new Deliveries({
@@ -136,7 +135,7 @@ function deliveriesOf(base: Base, { sending, settlement, stores, telling }: Work
     enabled: config.SVC_NOTIFICATIONS_ENABLED,
     ids,
     log,
-    reporter: reporter({ db, ids, queue, report, rules, takes, zones: ZONES }),
+    reporter: reporter({ db, ids, queue, report, rules, takes, zones }),
     reschedule: () => ticker.reschedule(NOTIFICATION_RUNNER),
     sending,
     settlement,

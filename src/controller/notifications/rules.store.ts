@@ -73,9 +73,10 @@ export function ruleStore(db: Db) {
   }
   const sites = db.stmt<object, { site: string }>(`SELECT site FROM rooms UNION SELECT site FROM nodes`)
   const occurred = db.stmt<object, { type: string }>(`SELECT type FROM health_types WHERE id > 0`)
-  const requireSites = ({ siteNames = [] }: NotificationRule): void => {
+  /** A site that a rule named before may stay, also when nothing is there any more. */
+  const requireSites = ({ siteNames = [] }: NotificationRule, before: readonly string[] = []): void => {
     if (siteNames.length === 0) return
-    const known = sites.all({}).map(({ site }) => site)
+    const known = [...before, ...sites.all({}).map(({ site }) => site)]
     const unknown = siteNames.findIndex((site) => !known.includes(site))
     if (unknown < 0) return
     throw invalid('Invalid notification rule', ['siteNames', unknown], siteFault(siteNames[unknown] ?? '', known))
@@ -92,7 +93,7 @@ export function ruleStore(db: Db) {
   }
   const columns = (rule: NotificationRule, now: string, before?: NotificationRule): Params => {
     requirePlaces(rule)
-    requireSites(rule)
+    requireSites(rule, before?.siteNames)
     requireTypes(rule, before?.types)
     for (const field of ['channelId', 'escalateChannelId'] as const) requireChannel(field, rule[field])
     const fault = ruleFault(rule)

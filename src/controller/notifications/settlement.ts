@@ -6,6 +6,7 @@ import type { HealthApi } from '../monitoring/health/api.ts'
 import type { Db } from '../store/db.ts'
 import { present } from '../store/filter.ts'
 import type { AttemptStore, Waiting } from './attempts.store.ts'
+import { type ChannelOutcomes, channelOutcomes } from './channels.store.ts'
 import { retryAt } from './rules.rules.ts'
 import { DELIVERY_FAILED } from './telling.ts'
 
@@ -21,7 +22,7 @@ const actor = systemActor('notifier')
 
 export function settlement(parts: Parts) {
   const { attempts, audit, clock, db } = parts
-  const channels = channelStates(db)
+  const channels = channelOutcomes(db)
   const alarm = alarms(parts, channels)
   const write = (row: Waiting, name: 'delivered' | 'failed', details: Record<string, unknown>, now: string): void => {
     const { channelId, id, kind, ruleId, userId } = row
@@ -80,31 +81,8 @@ export type Settlement = ReturnType<typeof settlement>
 const ofOnePerson = ({ userId }: Waiting, { final, gone }: { final?: boolean; gone?: boolean }): boolean =>
   userId !== null && final === true && gone !== true
 
-function channelStates(db: Db) {
-  const sent = db.stmt<{ id: string; now: string; warning: string | null }>(
-    `UPDATE notification_channels SET last_error = @warning, last_sent_at = @now WHERE id = @id`,
-  )
-  const failed = db.stmt<{ error: string; gone: number; id: string; now: string }>(
-    `UPDATE notification_channels SET last_error = @error, enabled = CASE WHEN @gone = 1 THEN 0 ELSE enabled END,
-       updated_at = CASE WHEN @gone = 1 THEN @now ELSE updated_at END WHERE id = @id`,
-  )
-  const alarmOf = db.stmt<{ id: string }, { eventId: string | null; name: string }>(
-    `SELECT failed_event_id AS eventId, name FROM notification_channels WHERE id = @id`,
-  )
-  const mark = db.stmt<{ eventId: string | null; id: string }>(
-    `UPDATE notification_channels SET failed_event_id = @eventId WHERE id = @id`,
-  )
-  return {
-    sent: (id: string, warning: string | null, now: string): void => void sent.run({ id, now, warning }),
-    failed: (id: string, error: string, gone: boolean, now: string): void =>
-      void failed.run({ error, gone: Number(gone), id, now }),
-    alarmOf: (id: string) => alarmOf.get({ id }),
-    mark: (id: string, eventId: string | null): void => void mark.run({ eventId, id }),
-  }
-}
-
 /** One health event for each channel whose messages are lost; it ends when a message arrives again. */
-function alarms({ health }: Parts, channels: ReturnType<typeof channelStates>) {
+function alarms({ health }: Parts, channels: ChannelOutcomes) {
   return {
     open({ channelId, id, kind }: Waiting, error: string, now: string): void {
       const channel = channels.alarmOf(channelId)

@@ -7,7 +7,7 @@ import type { Principals } from '../http/principals.ts'
 import type { Scope } from '../http/scope.ts'
 import type { HealthApi } from '../monitoring/health/api.ts'
 import { endedBy } from '../monitoring/health/ends.rules.ts'
-import type { AcknowledgeLinks } from './acknowledge.ts'
+import type { AcknowledgeLinks } from './acknowledge.store.ts'
 import type { PeopleStore } from './people.store.ts'
 import type { QueueStore, Recipient } from './queue.store.ts'
 import {

@@ -1,7 +1,7 @@
 // The link in a message: one button, good once, and nothing by itself.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { acknowledgeLinks } from '../../../src/controller/notifications/acknowledge.ts'
+import { acknowledgeLinks } from '../../../src/controller/notifications/acknowledge.store.ts'
 import { listening } from '../../kit/http.ts'
 import { keys } from '../../kit/kit.ts'
 import { world } from './world.ts'

@@ -150,7 +150,8 @@ test('a rule that could never tell anything is refused, with what may have been 
   k.sql(`UPDATE health_types SET type = 'other things' WHERE type = 'room.remark'`)
   const patched = await admin.patch(`${RULES}/${json.data.id}`, { name: 'Other', types: [...types, 'door.*'] })
   assert.deepEqual(patched.json.issues[0].path, ['types', 4], 'what it said already stays good')
-  assert.equal((await admin.patch(`${RULES}/${json.data.id}`, { types })).status, 200)
+  k.sql(`UPDATE nodes SET site = 'Elsewhere'`)
+  assert.equal((await admin.patch(`${RULES}/${json.data.id}`, { enabled: false, types })).status, 200)
 })
 
 test('a preview says what a rule would have sent, within what its writer may read', async (t) => {
