@@ -33,7 +33,7 @@ test('nobody is told while there is no rule, or none that can tell', async () =>
   const id = await channel()
   assert.match(rules().message, /No rule tells anybody of a critical alert/)
   const misspelt = await rule(id, { types: ['watchdog.*'] })
-  k.sql(`UPDATE notification_rules SET rule = json_set(rule, '$.types', json('["watchdogs.*"]'))`)
+  k.sql(`UPDATE notification_rules SET choice = json_set(choice, '$.types', json('["watchdogs.*"]'))`)
   assert.equal(rules().status, 'warn', 'no alert has such a type')
   await owner.patch(`/settings/notification-rules/${misspelt}`, { types: ['watchdog.*'] })
   assert.deepEqual(rules(), { message: 'Critical alerts are told by 1 rule', status: 'ok' })
