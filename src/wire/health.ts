@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { ALERTS } from './alerts.en.ts'
 import { instant, Page, prose, query, text } from './scalars.ts'
 
 export const SEVERITIES = ['info', 'warning', 'critical'] as const
@@ -64,6 +65,10 @@ export type HealthFilters = z.infer<typeof HealthFilters>
 /** Longest details of an event, as characters of JSON. */
 export const LONGEST_DETAILS = 65_536
 
+/** Of the controller itself, which goes by what it has told before. */
+const OWN = /^(controller|foresight|schedule|switcher|watchdog)\./
+const isOwn = (type: string): boolean => OWN.test(type) && Object.hasOwn(ALERTS, type)
+
 export const HealthReport = z
   .strictObject({
     details: z
@@ -75,7 +80,7 @@ export const HealthReport = z
     recordingId: id.optional(),
     scheduleId: id.optional(),
     severity: z.enum(SEVERITIES),
-    type: text(1, 160),
+    type: text(1, 160).refine((type) => !isOwn(type), 'a type that the controller itself reports: choose another one'),
   })
   .refine((e) => e.nodeId || e.recordingId || e.scheduleId, 'name a node, a recording or a schedule')
 export type HealthReport = z.infer<typeof HealthReport>

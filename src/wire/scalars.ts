@@ -18,9 +18,10 @@ export const prose = (min: number, max: number) =>
     // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point
     .regex(/^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*$/, 'control characters are not allowed')
 
-const BREAKS = /[\p{Cc}\p{Zl}\p{Zp}]/gu
+// Beside breaks what turns the order of a line around: a command would read as another one than it is.
+const BREAKS = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu
 
-/** The text with a space in place of each line break and control character. */
+/** The text with a space in place of each line break, control character and mark that overrides the direction of writing. */
 export const onOneLine = (value: string): string => value.replace(BREAKS, ' ')
 
 /**

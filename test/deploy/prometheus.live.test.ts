@@ -199,7 +199,7 @@ class Metered {
     await controller.record(node.id, await controller.plainProfile('wav'), 600)
     const claim = `/nodes/${node.id}/recording-jobs/claim-next`
     assert.equal((await controller.ask('POST', claim, {}, credential.token)).status, 200)
-    await controller.post('/health-events', { nodeId: node.id, severity: 'warning', type: 'watchdog.clipping' })
+    await controller.post('/health-events', { nodeId: node.id, severity: 'warning', type: 'room.noise' })
     await controller.post(`/nodes/${node.id}/listen`)
     return metered
   }

@@ -7,7 +7,7 @@ import { When } from '../time/when.tsx'
 import { Badge, Button, type Fact, Facts, Loading, Name, Section } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
-import { isLink, offered, restOf, saidBy } from './moves.rules.ts'
+import { isLink, offered, restOf, textsOf } from './moves.rules.ts'
 import { Moves } from './moves.tsx'
 
 export function AlertDetail({ close, id }: { close(): void; id: string }) {
@@ -45,8 +45,8 @@ function Shown({ close, event }: { close(): void; event: HealthEvent }) {
         <Badge state={event.severity} word={words.severity[event.severity] ?? event.severity} />
         <span>{words.alerts.statuses[event.status]}</span>
       </div>
-      {saidBy(event).map((said) => (
-        <p key={said}>
+      {textsOf(event).map((said) => (
+        <p key={said} lang="en">
           <Name>{said}</Name>
         </p>
       ))}

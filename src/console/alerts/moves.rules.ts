@@ -10,11 +10,13 @@ const OFFERED: Record<HealthEvent['status'], readonly HealthMove[]> = {
 /** The moves that change something (docs/contract/health.md: States of an event). */
 export const offered = ({ status }: Pick<HealthEvent, 'status'>): readonly HealthMove[] => OFFERED[status]
 
-const TEXTS = ['message', 'remedy']
+const TEXTS = ['message', 'remedy', 'result']
 
-/** What the source of an alert says in its own words: what it is, and what to do. */
-export const saidBy = ({ details }: Pick<HealthEvent, 'details'>): string[] =>
-  TEXTS.map((field) => details[field]).filter((text): text is string => typeof text === 'string' && text !== '')
+/** What the source of an alert says in its own words: what it is, and what to do; once it is over, what became of it. */
+export const textsOf = ({ details, status }: Pick<HealthEvent, 'details' | 'status'>): string[] =>
+  ['message', status === 'resolved' ? 'result' : 'remedy']
+    .map((field) => details[field])
+    .filter((text): text is string => typeof text === 'string' && text !== '')
 
 /** What else was told with it. */
 export const restOf = (details: HealthEvent['details']): [string, unknown][] =>

@@ -4,6 +4,7 @@ import type { DeliveryKind } from '../../wire/notifications.ts'
 import { present } from '../store/filter.ts'
 import type { Phrases } from './phrases.ts'
 import type { Report } from './report.store.ts'
+import { goesOn } from './rules.rules.ts'
 import type { Subject } from './subjects.store.ts'
 import type { Message } from './transports/transport.ts'
 
@@ -49,14 +50,15 @@ export function eventMessage(
       ...(part.kind === 'resolved' ? textsOf(event, 'result') : textsOf(event, 'message', 'remedy')),
       ...(part.kind === 'escalation' ? [phrases.escalationHint] : []),
     ],
-    severity: part.kind === 'resolved' ? 'info' : event.severity,
+    severity: part.kind === 'resolved' && !goesOn(event) ? 'info' : event.severity,
     title: [titleOf(phrases, part, event), placeOf(subject)].filter(Boolean).join(' — '),
   }
 }
 
-function titleOf(phrases: Phrases, { createdAt, kind }: Part, { openedAt, severity, type }: HealthEvent): string {
+function titleOf(phrases: Phrases, { createdAt, kind }: Part, event: HealthEvent): string {
+  const { openedAt, severity, type } = event
   const sentence = phrases.alert(type)
-  if (kind === 'resolved') return phrases.over(sentence)
+  if (kind === 'resolved') return goesOn(event) ? phrases.due(sentence) : phrases.over(sentence)
   if (kind === 'escalation') return phrases.escalated(sentence, minutesBetween(openedAt, createdAt))
   return `${phrases.severity[severity]}: ${sentence}`
 }
@@ -122,7 +124,23 @@ const head = (sender: Sender, { acknowledgeToken, conversation, id }: Part) => {
 const MOST_LINES = 38
 const WORST: Severity[] = ['critical', 'warning', 'info']
 
-/** What came faster than messages are sent: one list by type and place. */
+/** The worst first, and of each severity one of every recorder in turn: none can fill the list and hide the others. */
+function ranked<T extends Subject>(subjects: readonly T[]): T[] {
+  const turns = new Map<string, number>()
+  const rank = (subject: T): [number, number] => {
+    const { node, event } = subject
+    const source = `${event.severity} ${node?.id ?? ''}`
+    const turn = turns.get(source) ?? 0
+    turns.set(source, turn + 1)
+    return [WORST.indexOf(event.severity), turn]
+  }
+  return subjects
+    .map((subject) => ({ at: rank(subject), subject }))
+    .sort((a, b) => a.at[0] - b.at[0] || a.at[1] - b.at[1])
+    .map(({ subject }) => subject)
+}
+
+/** What came faster than messages are sent: one list by type and place, the worst first. */
 export function digestMessage(
   sender: Sender,
   part: Part,
@@ -130,7 +148,7 @@ export function digestMessage(
 ): Message {
   const { phrases } = sender
   const worst = WORST.find((severity) => subjects.some(({ event }) => event.severity === severity)) ?? 'info'
-  const lines = Map.groupBy(subjects, (subject) =>
+  const lines = Map.groupBy(ranked(subjects), (subject) =>
     [titleOf(phrases, { ...part, kind: subject.kind }, subject.event), placeOf(subject)].filter(Boolean).join(' — '),
   )
   const shown = [...lines]
@@ -163,7 +181,9 @@ export function reportMessage(sender: Sender, part: Part, report: Report): Messa
   const { phrases } = sender
   const { figures } = report
   const isWhole = figures.due === figures.made && figures.failedTakes === 0
-  const isWell = isWhole && figures.openAlerts === 0 && figures.openUploads === 0 && report.fullDisks.length === 0
+  const isInTime = figures.late === 0
+  const isWell =
+    isWhole && isInTime && figures.openAlerts === 0 && figures.openUploads === 0 && report.fullDisks.length === 0
   const url = address(sender, '/')
   return {
     ...head(sender, part),
@@ -175,17 +195,23 @@ export function reportMessage(sender: Sender, part: Part, report: Report): Messa
     paragraphs: [
       ...(isWell ? [phrases.reportAllWell] : []),
       ...(isWhole ? [] : [phrases.reportLost]),
-      ...report.lost.map(({ at, name, room }) => [name, room, when(sender, at)].filter(Boolean).join(', ')),
+      ...report.lost.map((take) => takeOf(sender, take)),
+      ...(report.late.length > 0 ? [phrases.reportLate] : []),
+      ...report.late.map((take) => phrases.late(takeOf(sender, take), take.lateSeconds)),
     ],
-    severity: isWhole ? 'info' : 'warning',
+    severity: isWhole && isInTime ? 'info' : 'warning',
     title: figures.due === 0 && figures.failedTakes === 0 ? phrases.quiet : phrases.reported(figures),
   }
 }
+
+const takeOf = (sender: Sender, { at, name, room }: Report['lost'][number]): string =>
+  [name, room, when(sender, at)].filter(Boolean).join(', ')
 
 function reportFacts(phrases: Phrases, { disk, figures, fullDisks }: Report): [string, string][] {
   const { facts } = phrases
   const counted: [string, number][] = [
     [facts.failed, figures.due - figures.made + figures.failedTakes],
+    [facts.late, figures.late],
     [facts.alerts, figures.openAlerts],
     [facts.running, figures.running],
     [facts.loudness, figures.loudness],

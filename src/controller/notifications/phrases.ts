@@ -17,6 +17,7 @@ export interface Page {
 export interface Figures {
   due: number
   failedTakes: number
+  late: number
   loudness: number
   made: number
   openAlerts: number
@@ -41,6 +42,7 @@ export interface Phrases {
     | 'controllerDisk'
     | 'ended'
     | 'failed'
+    | 'late'
     | 'loudness'
     | 'recorder'
     | 'room'
@@ -54,13 +56,17 @@ export interface Phrases {
     string
   >
   free: (gigabytes: number, percent: number) => string
+  late: (take: string, seconds: number) => string
   language: Language
   linkGone: Page
   locale: string
+  /** It ended because its recording is due, not because the trouble did. */
+  due: (sentence: string) => string
   over: (sentence: string) => string
   quiet: string
   reportAllWell: string
   reportDisks: string
+  reportLate: string
   reportLost: string
   reported: ({ due, made }: Figures) => string
   severity: Record<Severity, string>
@@ -97,6 +103,7 @@ const en: Phrases = {
     controllerDisk: 'Disk of the controller',
     ended: 'Over since',
     failed: 'Not recorded whole',
+    late: 'Begun late',
     loudness: 'Too quiet or too loud',
     recorder: 'Recorder',
     room: 'Room',
@@ -109,6 +116,7 @@ const en: Phrases = {
     uploads: 'Uploads not finished',
   },
   free: (gigabytes, percent) => `${gigabytes} GB free (${percent} %)`,
+  late: (take, seconds) => `${take}: begun ${seconds} s late`,
   language: 'en',
   linkGone: {
     language: 'en',
@@ -116,10 +124,12 @@ const en: Phrases = {
     title: 'This link is no longer good',
   },
   locale: 'en-GB',
+  due: (sentence) => `Time is up: ${sentence}`,
   over: (sentence) => `Over: ${sentence}`,
   quiet: 'Nothing was scheduled',
   reportAllWell: 'Nothing needs you.',
   reportDisks: 'Disks of recorders filling up',
+  reportLate: 'The beginning of these is missing:',
   reportLost: 'Look at these first: something that was scheduled was not recorded whole.',
   reported: ({ due, made }) => `${made} of ${due} recorded`,
   severity: { critical: 'Critical', info: 'Information', warning: 'Warning' },
@@ -160,6 +170,7 @@ const de: Phrases = {
     controllerDisk: 'Platte der Zentrale',
     ended: 'Vorbei seit',
     failed: 'Nicht ganz aufgenommen',
+    late: 'Zu spät begonnen',
     loudness: 'Zu leise oder zu laut',
     recorder: 'Rekorder',
     room: 'Raum',
@@ -172,6 +183,7 @@ const de: Phrases = {
     uploads: 'Nicht beendete Uploads',
   },
   free: (gigabytes, percent) => `${gigabytes} GB frei (${percent.toLocaleString('de')} %)`,
+  late: (take, seconds) => `${take}: ${seconds} s zu spät begonnen`,
   language: 'de',
   linkGone: {
     language: 'de',
@@ -179,10 +191,12 @@ const de: Phrases = {
     title: 'Dieser Link gilt nicht mehr',
   },
   locale: 'de-DE',
+  due: (sentence) => `Die Zeit ist um: ${sentence}`,
   over: (sentence) => `Vorbei: ${sentence}`,
   quiet: 'Nichts war geplant',
   reportAllWell: 'Nichts ist zu tun.',
   reportDisks: 'Volle Platten von Rekordern',
+  reportLate: 'Bei diesen fehlt der Anfang:',
   reportLost: 'Zuerst ansehen: Geplantes wurde nicht ganz aufgenommen.',
   reported: ({ due, made }) => `${made} von ${due} aufgenommen`,
   severity: { critical: 'Kritisch', info: 'Hinweis', warning: 'Warnung' },

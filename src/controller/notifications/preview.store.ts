@@ -70,7 +70,7 @@ function isMeant({ minSeverity, types = ['*'], ...rule }: RulePreviewRequest, ev
 
 /** What may pass by itself and did is told to nobody. */
 const hasLasted = ({ openedAt, resolvedAt, type }: Past): boolean =>
-  resolvedAt === null || Date.parse(resolvedAt) - Date.parse(openedAt) >= patienceFor(type)
+  patienceFor(type) === 0 || resolvedAt === null || Date.parse(resolvedAt) - Date.parse(openedAt) >= patienceFor(type)
 
 /** Of events on one topic within the throttle, only the last is told, and only if it is still open then: at most one each. */
 function throttled(events: readonly Past[], throttleMs: number): number {

@@ -183,14 +183,14 @@ function queueing(db: Db) {
 /** Events that stand at a recorder, and who was told of them. */
 function standingEvents(db: Db) {
   const said = db.stmt<Recipient & { nodeId: string; types: string }, Said>(
-    `SELECT n.severity, n.content ->> '$.event.details.nextStart' AS nextStart
+    `SELECT h.type, n.severity, n.content ->> '$.event.details.nextStart' AS nextStart
       FROM health_events h INDEXED BY health_standing JOIN notifications n ON n.health_event_id = h.id
       WHERE h.node_id = @nodeId AND h.type IN (SELECT value FROM json_each(@types)) AND h.status <> 'resolved'
         AND n.kind = 'event' AND n.status <> 'failed' AND n.held < 2 AND n.rule_id IS @ruleId AND n.user_id IS @userId`,
   )
   const standing = db.stmt<{ nodeId: string; types: string }, { id: string }>(
     `SELECT h.id FROM health_events h INDEXED BY health_standing
-      WHERE h.node_id = @nodeId AND h.type IN (SELECT value FROM json_each(@types)) AND h.status <> 'resolved'`,
+      WHERE h.node_id = @nodeId AND h.type IN (SELECT value FROM json_each(@types)) AND h.status <> 'resolved' AND h.status = 'open'`,
   )
   return {
     /** What this recipient was told of standing events of a recorder, of these types. */

@@ -11,6 +11,8 @@ export interface Report {
   from: string
   /** Recorders whose disks are filling up, by name. */
   fullDisks: string[]
+  /** What was begun late, and by how much. */
+  late: { at: string; lateSeconds: number; name: string; room: string | null }[]
   /** What was not recorded whole, oldest first. */
   lost: { at: string; name: string; room: string | null }[]
   until: string
@@ -62,6 +64,11 @@ export function reportStore(db: Db, version: string) {
     columns: '1',
     from: `health_events h LEFT JOIN nodes n ON n.id = h.node_id LEFT JOIN rooms m ON m.id = n.room_id`,
   })
+  const late = new Lister<Report['late'][number]>(db, {
+    columns: `h.details ->> '$.plannedAt' AS at, h.details ->> '$.recoveryEvaluation.lateSeconds' AS lateSeconds, r.name, m.name AS room`,
+    from: `health_events h JOIN recordings r ON r.id = h.recording_id LEFT JOIN nodes n ON n.id = r.node_id
+      LEFT JOIN rooms m ON m.id = r.room_id`,
+  })
   const nodes = new Lister<object>(db, { columns: '1', from: 'nodes n LEFT JOIN rooms m ON m.id = n.room_id' })
   return (rule: Places, from: string, until: string, disk: Report['disk']): Report => {
     const due = [DUE, during('u.occurrence_at', from, until), ...within(rule, 's.room_id')]
@@ -76,10 +83,12 @@ export function reportStore(db: Db, version: string) {
       ...slots.rows([...due, isLost], 'u.occurrence_at', MOST_NAMED, 0),
       ...takes.rows(failed, 'r.recorded_at', MOST_NAMED, 0),
     ]
+    const begunLate = [BEGUN_LATE, during('h.opened_at', from, until), ...within(rule, 'r.room_id')]
     return {
       disk,
       figures: {
         due: dueCount,
+        late: late.count(begunLate, MOST_COUNTED),
         failedTakes: takes.count(failed, MOST_COUNTED),
         loudness: loud.count(
           [during('r.recorded_at', from, until), OUTSIDE_THE_NORM, ...within(rule, 'r.room_id')],
@@ -96,6 +105,7 @@ export function reportStore(db: Db, version: string) {
       },
       from,
       fullDisks: full.rows([FILLING, ...within(rule, 'n.room_id')], 'n.alias', MOST_NAMED, 0).map(({ name }) => name),
+      late: late.rows(begunLate, 'h.opened_at', MOST_NAMED, 0),
       lost: lost.slice(0, MOST_NAMED),
       until,
     }
@@ -104,6 +114,10 @@ export function reportStore(db: Db, version: string) {
 export type ReportStore = ReturnType<typeof reportStore>
 
 const OPEN: Condition = { params: {}, sql: `q.status IN ('queued', 'retrying', 'failed')` }
+const BEGUN_LATE: Condition = {
+  params: {},
+  sql: `h.type = 'watchdog.take_not_begun' AND h.details ->> '$.autoResolvedReason' = 'take_began'`,
+}
 const STANDING: Condition = { params: {}, sql: `h.status <> 'resolved' AND h.severity <> 'info'` }
 const FILLING: Condition = { params: {}, sql: `h.type = 'agent.system.disk_pressure' AND h.status <> 'resolved'` }
 const OUTSIDE_THE_NORM: Condition = {
@@ -114,7 +128,11 @@ const outdated = (version: string): Condition => ({
   params: { version },
   sql: `n.status <> 'retired' AND n.agent_version NOT IN ('unknown', @version)`,
 })
-const during = (column: 'r.recorded_at' | 'u.occurrence_at', from: string, until: string): Condition => ({
+const during = (
+  column: 'h.opened_at' | 'r.recorded_at' | 'u.occurrence_at',
+  from: string,
+  until: string,
+): Condition => ({
   params: { from, until },
   sql: `${column} >= @from AND ${column} < @until`,
 })

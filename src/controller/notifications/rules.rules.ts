@@ -98,6 +98,7 @@ export function concerns(
 /** Trouble between a recorder and the controller: a restart of the controller is felt by every recorder, and soon over. */
 const PASSING = [
   'agent.*.sync_failed',
+  'agent.recording_job.*_upload_failed',
   'agent.recording_job.claim_next_failed',
   'agent.recording_job.control_plane_failed',
 ]
@@ -109,34 +110,41 @@ export const patienceFor = (type: string): number => (PASSING.some((pattern) => 
 
 const [OFFLINE, FORESEEN_OFFLINE] = ['watchdog.node_offline', 'foresight.recorder_offline']
 /** That a recorder is silent is one trouble, whoever notices it: each of these is said by those. */
-const SAID_BY: Readonly<Record<string, readonly string[]>> = {
-  [FORESEEN_OFFLINE]: [OFFLINE],
+const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
+  [FORESEEN_OFFLINE]: [OFFLINE, FORESEEN_OFFLINE],
   [OFFLINE]: [FORESEEN_OFFLINE, 'watchdog.take_not_begun'],
 }
 
 /** The types of events that may say the same as this one, of the same recorder. */
-export const saidBy = (type: string): readonly string[] => SAID_BY[type] ?? []
+export const coveredBy = (type: string): readonly string[] => COVERED_BY[type] ?? []
 /** The types that an event of this type may have said. */
-export const saying = (type: string): string[] => Object.keys(SAID_BY).filter((said) => saidBy(said).includes(type))
+export const coverableBy = (type: string): string[] =>
+  Object.keys(COVERED_BY).filter((said) => coveredBy(said).includes(type))
 
 /** What somebody was told of another event that stands. */
 export interface Said {
+  type: string
   /** The start of the recording it names; null: none. */
   nextStart: string | null
   severity: Severity
 }
 
-/** Whether that says all of this event: as severe, and of the same recording where this one foresees for one. */
+/**
+ * Whether that says all of this event: as severe, and of the same recording where this one foresees for one. A recorder that is
+ * silent before several recordings is told with the first.
+ */
 export const isSaid = (
   { details, severity, type }: Pick<HealthEvent, 'details' | 'severity' | 'type'>,
   told: readonly Said[],
 ): boolean =>
   told.some(
-    (one) => isAtLeast(one.severity, severity) && (type !== FORESEEN_OFFLINE || one.nextStart === details.nextStart),
+    (one) =>
+      isAtLeast(one.severity, severity) &&
+      (type !== FORESEEN_OFFLINE || one.type === type || one.nextStart === details.nextStart),
   )
 
 /** What is foreseen of a recording ends when it is due, whether or not the trouble does: then other alerts go on with it. */
-const DUE_ANYWAY: readonly unknown[] = ['slot_ended', 'start_refused']
+const DUE_ANYWAY: readonly unknown[] = ['slot_ended', 'start_refused', 'take_never_began']
 const OVER_ONCE_BEGUN: readonly string[] = [FORESEEN_OFFLINE, 'foresight.clash']
 
 /** Whether the end of an event is not the end of its trouble: nobody is told that it is over. */

@@ -12,13 +12,12 @@ import type { PeopleStore } from './people.store.ts'
 import type { QueueStore, Recipient } from './queue.store.ts'
 import {
   concerns,
-  goesOn,
+  coverableBy,
+  coveredBy,
   isAtLeast,
   isSaid,
   patienceFor,
   releasedAt,
-  saidBy,
-  saying,
   topicOf,
   type Zones,
 } from './rules.rules.ts'
@@ -53,7 +52,7 @@ interface Terms extends Recipient {
 type News = 'opened' | 'raised'
 
 /** What another event had said is told once that one is over, unless it ends as well within this time, ms. */
-const UNSAID_MS = 60_000
+const UNCOVERED_MS = 150_000
 // Of people's own mail.
 const PEOPLE_THROTTLE_SECONDS = 300
 /** Opened when messages cannot be delivered; never told through the channel that fails. */
@@ -62,7 +61,8 @@ export const DELIVERY_FAILED = 'controller.notification_failed'
 export function telling(parts: Parts) {
   const { health, people, queue } = parts
   return {
-    opened: (id: string, now: string): void => announce(parts, health.get(id), 'opened', now),
+    /** What a recorder reports counts from when it was heard of: its clock may be anywhere. */
+    opened: (id: string, now: string): void => announce(parts, health.get(id), { news: 'opened', since: now }, now),
     changed({ id, was }: { id: string; was: { severity: string; status: string } }, now: string): void {
       const event = health.get(id)
       if (event.status === 'resolved') {
@@ -73,8 +73,8 @@ export function telling(parts: Parts) {
       if (isHandled && was.status === 'open') queue.dropHeld(id)
       if (was.status === 'resolved') queue.dropHeldEnd(id)
       const isRaised = event.severity !== was.severity && isAtLeast(event.severity, was.severity as Severity)
-      if (isRaised && event.status !== 'suppressed') announce(parts, event, 'raised', now)
-      else if (!isHandled && was.status !== 'open') announce(parts, event, 'opened', now)
+      if (isRaised && event.status !== 'suppressed') announce(parts, event, { news: 'raised' }, now)
+      else if (!isHandled && was.status !== 'open') announce(parts, event, { news: 'opened' }, now)
     },
     /** Tells the next people of the oldest announcement; false when there is none. */
     tellPeople(now: string): boolean {
@@ -90,8 +90,16 @@ export function telling(parts: Parts) {
 }
 export type Telling = ReturnType<typeof telling>
 
-function announce(parts: Parts, event: HealthEvent, news: News, now: string, afterMs = patienceFor(event.type)): void {
+/** `since`: when it began, as far as the clock that noted it can be trusted. */
+function announce(
+  parts: Parts,
+  event: HealthEvent,
+  { afterMs = patienceFor(event.type), news, since = event.openedAt }: Partial<Announcement> & { news: News },
+  now: string,
+): void {
   const { forPeople, people, rules, scope, subjectOf } = parts
+  // The end of an event is told with the event.
+  if (endedBy(event.type).length > 0) return
   const standing = rules.active()
   const toPeople = forPeople() !== undefined && people.isAnyone()
   if (standing.length === 0 && !toPeople) return
@@ -99,13 +107,13 @@ function announce(parts: Parts, event: HealthEvent, news: News, now: string, aft
   const places = scope.expand({ type: 'health_event', id: event.id })
   for (const rule of standing) {
     const isMeant = isAtLeast(event.severity, rule.minSeverity) && concerns(rule, event.type, places)
-    if (isMeant && isSince(event, rule.createdAt, now)) tell(parts, termsOf(rule), subject, { afterMs, news }, now)
+    if (isMeant && isSince(since, rule.createdAt, now)) tell(parts, termsOf(rule), subject, { afterMs, news }, now)
   }
-  if (toPeople) people.announce(subject, 'event', { afterMs, news, subject }, now)
+  if (toPeople) people.announce(subject, 'event', { afterMs, news, since, subject }, now)
 }
 
 /** Whether it began after a rule was made, or somebody asked; a time ahead was noted by a clock that was wrong. */
-const isSince = ({ openedAt }: HealthEvent, since: string, now: string): boolean => since <= openedAt || since > now
+const isSince = (at: string, since: string, now: string): boolean => since <= at || since > now
 
 const termsOf = (rule: StandingRule): Terms => ({
   acknowledges: true,
@@ -128,16 +136,24 @@ interface Announcement {
   /** How long it is kept back, ms: it may be over by then. */
   afterMs: number
   news: News
+  /** When it began, ISO. */
+  since: string
 }
 
-function tell(parts: Parts, terms: Terms, subject: Subject, { afterMs, news }: Announcement, now: string): void {
+function tell(
+  parts: Parts,
+  terms: Terms,
+  subject: Subject,
+  { afterMs, news }: Pick<Announcement, 'afterMs' | 'news'>,
+  now: string,
+): void {
   const { queue } = parts
   const { event } = subject
   if (news === 'raised') queue.dropHeldOf(event.id, terms)
   const known = queue.ofEvent(event.id, terms)
   const standing = known.slice(known.findLastIndex(({ kind }) => kind === 'resolved') + 1)
   const told = standing.filter(({ kind }) => kind === 'event')
-  if (told.length === 0 && isSaidAlready(parts, terms, event)) return
+  if (told.length === 0 && isCovered(parts, terms, event)) return
   const isNews = told.length === 0 || (news === 'raised' && told.every(({ severity }) => severity !== event.severity))
   const fresh = () => Math.max(throttledUntil(parts, terms, event, now), Date.parse(now) + afterMs)
   const at = told.length === 0 ? fresh() : Date.parse(now)
@@ -150,8 +166,8 @@ function tell(parts: Parts, terms: Terms, subject: Subject, { afterMs, news }: A
 }
 
 /** Whether this recipient knows of the same trouble by another event. */
-function isSaidAlready({ queue }: Parts, terms: Terms, event: HealthEvent): boolean {
-  const types = saidBy(event.type)
+function isCovered({ queue }: Parts, terms: Terms, event: HealthEvent): boolean {
+  const types = coveredBy(event.type)
   return event.nodeId !== undefined && types.length > 0 && isSaid(event, queue.said(event.nodeId, types, terms))
 }
 
@@ -221,8 +237,8 @@ const onlyInforms = ({ details, resolvedBy, type }: HealthEvent): boolean =>
 function ended(parts: Parts, event: HealthEvent, now: string): void {
   const { people, queue, rules, subjectOf } = parts
   queue.dropHeld(event.id)
-  tellUnsaid(parts, event, now)
-  if (onlyInforms(event) || goesOn(event)) return
+  tellUncovered(parts, event, now)
+  if (onlyInforms(event)) return
   const told = queue.told(event.id)
   const subject = subjectOf(event)
   const standing = new Map(rules.active().map((rule) => [rule.id, rule]))
@@ -239,10 +255,11 @@ function ended(parts: Parts, event: HealthEvent, now: string): void {
 }
 
 /** What this event had said as well, and still stands, has to speak for itself. */
-function tellUnsaid(parts: Parts, { nodeId, type }: HealthEvent, now: string): void {
-  const types = saying(type)
+function tellUncovered(parts: Parts, { nodeId, type }: HealthEvent, now: string): void {
+  const types = coverableBy(type)
   if (nodeId === undefined || types.length === 0) return
-  for (const id of parts.queue.standing(nodeId, types)) announce(parts, parts.health.get(id), 'opened', now, UNSAID_MS)
+  for (const id of parts.queue.standing(nodeId, types))
+    announce(parts, parts.health.get(id), { afterMs: UNCOVERED_MS, news: 'opened' }, now)
 }
 
 function tellPerson(
@@ -257,6 +274,7 @@ function tellPerson(
   const {
     afterMs = 0,
     news = 'opened',
+    since,
     subject,
   } = JSON.parse(fanout.content) as Partial<Announcement> & { subject: Subject }
   const { event } = subject
@@ -265,10 +283,14 @@ function tellPerson(
   const acknowledges = scope.decide(who, 'health:acknowledge', target).allowed
   const terms = { acknowledges, channelId, ruleId: null, throttleSeconds: PEOPLE_THROTTLE_SECONDS, userId: who.id }
   if (fanout.kind === 'event') {
-    const isMeant = isAtLeast(event.severity, person.minSeverity) && isSince(event, person.since, now)
+    // By the time it is this person's turn it may be over, or somebody may have taken care of it.
+    const status = parts.health.find(event.id)?.status
+    if (status === undefined || status === 'resolved' || (news === 'opened' && status !== 'open')) return
+    const isMeant = isAtLeast(event.severity, person.minSeverity) && isSince(since ?? event.openedAt, person.since, now)
     if (isMeant && !isOwnFailure(event, channelId)) tell(parts, terms, subject, { afterMs, news }, now)
     return
   }
+  queue.dropHeldOf(event.id, terms)
   const conversation = queue.told(event.id).find(({ userId }) => userId === who.id)?.conversation
   if (conversation)
     enqueue(parts, terms, subject, { dueAt: Date.parse(now), kind: 'resolved', openedBy: conversation }, now)

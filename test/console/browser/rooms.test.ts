@@ -187,7 +187,7 @@ describe('rooms and recorders', () => {
     await section.getByText('The recorder looks at itself').waitFor()
     const row = section.getByRole('listitem').filter({ hasText: 'Sound device' }).first()
     await row.getByText('Only a test tone: no capture device').waitFor({ timeout: 30_000 })
-    await row.getByText('What to do: Plug the sound card in').waitFor()
+    await row.getByText('What the recorder advises to do there: Plug the sound card in').waitFor()
     await section.getByRole('listitem').filter({ hasText: 'Token' }).getByText('fine').waitFor()
     await accessible(page, 'what is wrong')
     await fits(page, 'what is wrong')

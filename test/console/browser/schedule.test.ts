@@ -117,7 +117,7 @@ describe('the schedule', () => {
 
   test('what was heard before the last take is told channel by channel, with what to do', async () => {
     const startsAt = new Date(Math.ceil(Date.now() / 1000) * 1000 + 240_000).toISOString()
-    const { id } = await once('Botany', startsAt)
+    const { id } = await once('Zoology', startsAt)
     const page = await visitor.signedIn()
     await page.goto(`${controller.url}/schedules/${id}`)
     const panel = page.getByRole('region', { name: 'Heard before the last take' })

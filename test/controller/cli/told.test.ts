@@ -51,7 +51,7 @@ test("people's own mail counts while a channel sends it", async () => {
   const email = { from: 'room@example.org', host: 'mail.example.org', port: 587, security: 'starttls', to: [] }
   const id = await channel({ email, forPeople: true, kind: 'email', name: 'Mail' })
   await owner.patch('/auth/me/notifications', { email: { enabled: true } })
-  assert.match(rules().message, /told by 0 rules, 1 person by mail/)
+  assert.match(rules().message, /told by the own mail of 1 person$/)
   assert.equal(rules().status, 'ok')
   await owner.patch(`/settings/notification-channels/${id}`, { enabled: false })
   assert.equal(rules().status, 'warn')

@@ -36,6 +36,13 @@ test('the report counts what was due and made, and names what was lost', async (
   slot('2026-02-27T13:00:00.000Z', 'missed', null)
   take('spoken', 'failed', '2026-03-02T14:00:00.000Z', null)
   await rule({ dailyReport: { time: '18:00', timezone: 'Europe/Berlin' } })
+  const [plannedAt, lateAt] = ['2026-03-02T10:00:00.000Z', '2026-03-02T10:00:20.000Z']
+  const begunLate = { autoResolvedReason: 'take_began', plannedAt, recoveryEvaluation: { lateSeconds: 89 } }
+  k.sql(
+    `INSERT INTO health_events (seq, id, type, severity, status, recording_id, opened_at, resolved_at, details)
+     VALUES (1, 'late', 'watchdog.take_not_begun', 'critical', 'resolved', 'copied', ?, ?, ?)`,
+    ...[lateAt, lateAt, JSON.stringify(begunLate)],
+  )
   await deliver()
   assert.equal(receiver.asked.length, 0)
   k.advance('8h')
@@ -44,7 +51,9 @@ test('the report counts what was due and made, and names what was lost', async (
   const [told, ...more] = receiver.asked.map(hookOf)
   assert.deepEqual(more, [])
   assert.equal(told?.type, 'report.daily')
-  const { figures, lost } = told?.data.report ?? {}
+  const { figures, late, lost } = told?.data.report ?? {}
+  assert.equal(figures?.late, 1)
+  assert.deepEqual(late, [{ at: plannedAt, lateSeconds: 89, name: 'copied', room: null }])
   assert.deepEqual([figures?.due, figures?.made, figures?.failedTakes], [4, 2, 1])
   assert.equal(lost?.length, 3)
   k.advance('1d')

@@ -1,8 +1,6 @@
 // Who is told of what, and when.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { healthStore } from '../../../src/controller/monitoring/health/health.store.ts'
-import { randomIds } from '../../../src/kernel/ids.ts'
 import { hookOf, world } from './world.ts'
 
 test('an event and its end are one conversation, each told once', async (t) => {
@@ -221,104 +219,4 @@ test('the throttle counts from when something was told, not from when it was hel
   await open(nodeId)
   await deliver()
   assert.equal(told().length, 2)
-})
-
-test('trouble with the controller that is soon over is told to nobody; what lasts is', async (t) => {
-  const { deliver, k, receiver, rule } = await world(t)
-  await rule()
-  const { agent, id } = await k.enroll()
-  const report = (type: string, severity = 'warning') =>
-    agent.post(`/nodes/${id}/health-events`, { severity, type: `agent.${type}` })
-  for (const what of ['node_heartbeat.sync_failed', 'meter_frame.sync_failed', 'recording_job.claim_next_failed'])
-    await report(what)
-  await report('node_heartbeat.sync_recovered', 'info')
-  await report('recording_job.claim_next_recovered', 'info')
-  await deliver()
-  assert.equal(receiver.asked.length, 0)
-  k.advance('121s')
-  await deliver()
-  assert.deepEqual(
-    receiver.asked.map((asked) => hookOf(asked).data.event.type),
-    ['agent.meter_frame.sync_failed'],
-  )
-})
-
-const [NINE, TEN] = ['2026-03-03T09:00:00.000Z', '2026-03-03T10:00:00.000Z']
-
-test('details that are no what they should be do not stop a message', async (t) => {
-  const { deliver, k, open, receiver, rule } = await world(t)
-  await rule()
-  const { id: nodeId } = await k.enroll()
-  for (const nextStart of ['soon', '', -1, null, {}, NINE])
-    await open(nodeId, { details: { message: 7, nextStart, remedy: [], result: null } })
-  await deliver()
-  assert.equal(receiver.asked.length, 6)
-})
-
-test('a message that cannot be put into words is given up, and the next one goes', async (t) => {
-  const { deliver, k, open, receiver, rule } = await world(t)
-  await rule()
-  const { id: nodeId } = await k.enroll()
-  await open(nodeId)
-  k.sql("UPDATE notifications SET content = json_set(content, '$.event.openedAt', 'never')")
-  const next = await open(nodeId, { type: 'room.next' })
-  await deliver()
-  assert.deepEqual(
-    k.rows<{ status: string }>('SELECT status FROM notifications ORDER BY seq').map(({ status }) => status),
-    ['failed', 'sent'],
-  )
-  assert.deepEqual(
-    receiver.asked.map((asked) => hookOf(asked).data.event.id),
-    [next],
-  )
-})
-
-test('a silent recorder is one message, whoever notices it, until only one of them is over', async (t) => {
-  const { deliver, k, open: report, receiver, rule } = await world(t)
-  await rule()
-  const { id: nodeId } = await k.enroll()
-  const health = healthStore(k.db, randomIds, k.events)
-  const open = (type: string, nextStart: string) =>
-    report(nodeId, { details: { nextStart }, severity: 'critical', type })
-  const end = (id: string, reason: string) =>
-    k.db.tx(() => void health.autoResolve([id], { by: 'system:foresight', reason }, k.now()))
-  const told = async () => {
-    await deliver()
-    const seen = receiver.asked.map((asked) => `${hookOf(asked).data.event.type} ${hookOf(asked).type}`)
-    receiver.asked.length = 0
-    return seen
-  }
-  const ahead = await open('foresight.recorder_offline', NINE)
-  await open('watchdog.node_offline', NINE)
-  assert.deepEqual(await told(), ['foresight.recorder_offline health.opened'])
-  k.advance('10m')
-  end(ahead, 'schedule_deleted')
-  assert.deepEqual(await told(), ['foresight.recorder_offline health.resolved'])
-  k.advance('61s')
-  assert.deepEqual(await told(), ['watchdog.node_offline health.opened'], 'it still stands')
-  await open('foresight.recorder_offline', NINE)
-  assert.deepEqual(await told(), [])
-  await open('foresight.recorder_offline', TEN)
-  assert.deepEqual(await told(), ['foresight.recorder_offline health.opened'], 'of another recording')
-})
-
-test('what was foreseen and is due with its trouble is not called over', async (t) => {
-  const { deliver, k, open, receiver, rule } = await world(t)
-  await rule()
-  const { id: nodeId } = await k.enroll()
-  const health = healthStore(k.db, randomIds, k.events)
-  for (const [type, reason] of [
-    ['foresight.device_gone', 'take_began'],
-    ['foresight.device_gone', 'slot_ended'],
-    ['foresight.recorder_offline', 'take_began'],
-  ] as const) {
-    const id = await open(nodeId, { severity: 'critical', type })
-    await deliver()
-    k.db.tx(() => void health.autoResolve([id], { by: 'system:foresight', reason }, k.now()))
-    await deliver()
-  }
-  assert.deepEqual(
-    receiver.asked.map((asked) => hookOf(asked).type),
-    ['health.opened', 'health.opened', 'health.opened', 'health.resolved'],
-  )
 })

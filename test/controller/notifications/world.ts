@@ -12,7 +12,7 @@ interface Hook {
   data: {
     event: { id: string; severity: string; status: string; type: string }
     events?: { event: { id: string }; kind: string }[]
-    report?: { figures: Record<string, number>; lost: string[] }
+    report?: { figures: Record<string, number>; late: object[]; lost: string[] }
     room?: { name: string }
     url?: string
   }

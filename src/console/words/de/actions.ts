@@ -27,7 +27,7 @@ export const actions: Words['actions'] = {
     displays: 'Anzeige',
     'displays.meters': 'Pegel auf einer Anzeige',
     events: 'Änderungsstrom',
-    'health.agent_restart': 'Meldung, die ein Rekorder nicht mehr macht',
+    'health.forgotten_fault': 'Meldung, die ein Rekorder nicht wiederholt hat',
     'health.events': 'Meldungen',
     'health.watchdog.low_signal': 'Eine Aufnahme ist zu leise oder ohne Sprache',
     'listen.monitor': 'Live-Ton',

@@ -62,8 +62,7 @@ export const notifications: Texts = {
   kinds: 'Welche Meldungen',
   everything: 'Alles',
   families,
-  noKinds:
-    'Ist hier nichts gewählt, sagt die Regel von keiner Meldung etwas: nur der Tagesbericht kommt, wenn sie einen hat.',
+  noKinds: 'Ist hier nichts gewählt, sendet die Regel nur den Tagesbericht, falls sie einen hat.',
   onlyReport: 'Nur der Tagesbericht',
   types: 'Andere nach ihrem Typ, durch Kommas getrennt',
   typesHint: 'Zum Beispiel watchdog.flatline; * steht für beliebigen Text.',
@@ -112,7 +111,7 @@ export const notifications: Texts = {
   mailFrom: 'Ab welchem Schweregrad',
   mailTo: (email) => `Geht an ${email}, zu allem, was Sie sehen dürfen.`,
   unreadable:
-    'Es käme nie etwas: Mails erzählen von dem, was Sie sehen dürfen, und Sie dürfen nirgends Meldungen sehen. Wer den Zugang verwaltet, kann Ihnen eine Rolle und einen Ort geben.',
+    'Es käme nie etwas: Mails informieren nur über das, was Sie sehen dürfen, und Sie dürfen nirgends Meldungen sehen. Wer den Zugang verwaltet, kann Ihnen eine Rolle und einen Ort geben.',
   undelivered:
     'Bisher wird nichts gesendet: Kein Kanal ist für persönliche Mails bestimmt. Wer die Einstellungen verwaltet, kann dort unter „Benachrichtigungen“ einen Mailkanal dafür bestimmen.',
 }

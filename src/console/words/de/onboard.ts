@@ -154,7 +154,7 @@ export const recorders: Words['recorders'] = {
     asking: 'Der Rekorder sieht nach, das dauert bis zu 20 Sekunden. Aufnahmen laufen weiter.',
     none: 'Noch nicht geprüft.',
     made: 'Geprüft',
-    fix: 'Was zu tun ist',
+    fix: 'Was der Rekorder rät, dort zu tun',
     allWell: 'Alles in Ordnung.',
     statuses: { fail: 'fehlerhaft', ok: 'in Ordnung', skipped: 'nicht geprüft', warn: 'Warnung' },
     checks: {

@@ -152,7 +152,7 @@ const said: Words['refusals']['said'] = {
   'name at least one type, or a time for the daily report': 'Wählen Sie eine Art von Meldungen oder den Tagesbericht.',
   'there is no such notification channel': 'Diesen Kanal gibt es nicht mehr.',
   'name the channel that is told when nobody acknowledges': 'Wählen Sie auch, wer dann benachrichtigt wird.',
-  'say after how many seconds the other channel is told': 'Sagen Sie auch, nach welcher Zeit.',
+  'say after how many seconds the other channel is told': 'Geben Sie auch an, nach welcher Zeit.',
   'name another channel': 'Wählen Sie einen anderen Kanal.',
   'quiet hours begin and end at different times': 'Anfang und Ende dürfen nicht gleich sein.',
   'expected a time such as 22:00': 'Eine Uhrzeit wie 22:00 ist nötig.',

@@ -174,7 +174,7 @@ function remedy({ peerChannelIndex, verdict }: ChannelVerdict): string {
     case 'hum':
       return 'Suchen Sie ein offenes oder halb gestecktes Kabel und eine Erdschleife.'
     case 'clipping':
-      return 'Drehen Sie die Verstärkung zurück.'
+      return 'Verringern Sie die Verstärkung.'
     case 'identical':
       return `Gleicher Ton wie Eingang ${peerChannelIndex}. Prüfen Sie, welches Mikrofon in welchem Eingang steckt.`
     case 'unlike':

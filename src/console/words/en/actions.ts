@@ -26,7 +26,7 @@ export const actions = {
     displays: 'Display',
     'displays.meters': 'Levels on a display',
     events: 'Change stream',
-    'health.agent_restart': 'Alert that a recorder no longer tells',
+    'health.forgotten_fault': 'Alert that a recorder has not repeated',
     'health.events': 'Alerts',
     'health.watchdog.low_signal': 'A recording is too quiet, or without speech',
     'listen.monitor': 'Live sound',

@@ -84,7 +84,7 @@ export const notifications = {
   kinds: 'Which alerts',
   everything: 'Everything',
   families,
-  noKinds: 'With none of these the rule tells of no alert: of its daily report only, if it has one.',
+  noKinds: 'With nothing chosen, the rule sends only its daily report, if it has one.',
   onlyReport: 'Daily report only',
   types: 'Others by their type, comma-separated',
   typesHint: 'For example watchdog.flatline; * stands for any text.',

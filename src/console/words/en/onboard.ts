@@ -149,7 +149,7 @@ export const recorders = {
     none: 'Not checked yet.',
     made: 'Checked',
     /** The recorder's own words follow. */
-    fix: 'What to do',
+    fix: 'What the recorder advises to do there',
     allWell: 'All is well.',
     statuses: { fail: 'fails', ok: 'fine', skipped: 'not checked', warn: 'warning' } as Record<string, string>,
     checks: {

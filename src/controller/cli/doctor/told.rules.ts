@@ -40,11 +40,11 @@ export function judgeTold({ people, rules }: Told, { SVC_NOTIFICATIONS_ENABLED: 
       status: 'warn',
     }
   const telling = rules.filter(tells).length
-  const [ofRules, ofPeople] = [
-    counted(telling, 'rule'),
-    people > 0 ? `, ${counted(people, 'person', 'people')} by mail` : '',
+  const ways = [
+    ...(telling > 0 ? [counted(telling, 'rule')] : []),
+    ...(people > 0 ? [`the own mail of ${counted(people, 'person', 'people')}`] : []),
   ]
-  if (telling + people > 0) return { message: `Critical alerts are told by ${ofRules}${ofPeople}`, status: 'ok' }
+  if (ways.length > 0) return { message: `Critical alerts are told by ${ways.join(' and ')}`, status: 'ok' }
   return {
     fix: advice('In the console, Settings, Notifications: add a channel and a rule, then send a test'),
     message: 'No rule tells anybody of a critical alert: a recording may fail unnoticed',

@@ -1,5 +1,7 @@
 /** What has become of the occurrence that an event speaks of. */
 export interface End {
+  /** A recorder has begun its recording. */
+  began: number
   enabled: number | null
   /** Of the schedule; null when it is gone. */
   id: string | null
@@ -30,6 +32,7 @@ export interface Occurrence {
 export function overBecause(end: End, { nodeId, occurrenceAt, startAt }: Occurrence, now: string): string | undefined {
   if (end.id === null) return 'schedule_deleted'
   if (end.waiting === 1) return undefined
+  if (end.outcome === 'started' && end.began === 0) return 'take_never_began'
   if (end.outcome !== null) return OUTCOMES[end.outcome]
   if (end.nodeStatus === 'retired') return 'node_retired'
   if (end.enabled !== 1) return 'schedule_disabled'
@@ -41,5 +44,4 @@ export function overBecause(end: End, { nodeId, occurrenceAt, startAt }: Occurre
 }
 
 /** Whether the occurrence itself is over: what stands against the next one is told anew. */
-export const isOver = ({ excepted, outcome, waiting }: End): boolean =>
-  (outcome !== null && waiting === 0) || excepted === 1
+export const isOver = ({ excepted, outcome }: End): boolean => outcome !== null || excepted === 1

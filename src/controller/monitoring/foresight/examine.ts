@@ -182,6 +182,9 @@ function insteadOf(node: Node | undefined, device: Interface | undefined): strin
   return node?.interfaces.find(({ absent, hardwarePath }) => !absent && hardwarePath === device.hardwarePath)?.alias
 }
 
+/** Details are whatever a recorder sends. */
+const wordOf = (detail: unknown): string => (typeof detail === 'string' ? detail : '')
+
 /** What the recorder says of a device that it could not open; a frame of levels since says that it can again. */
 function unavailableOf(
   { facts, meters }: ExamineParts,
@@ -190,9 +193,9 @@ function unavailableOf(
   const told = facts.told(node.id, 'agent.meter.device_unavailable')
   return (device) => {
     if (!device) return undefined
-    const fault = told.find(({ details }) => sameDevice(String(details.device ?? ''), device.systemRef))
+    const fault = told.find(({ details }) => sameDevice(wordOf(details.device), device.systemRef))
     const heard = meters.latest(node.id, device.id)?.receivedAt
-    return fault && !(heard !== undefined && heard > fault.openedAt) ? String(fault.details.error ?? '') : undefined
+    return fault && !(heard !== undefined && heard > fault.openedAt) ? wordOf(fault.details.error) : undefined
   }
 }
 

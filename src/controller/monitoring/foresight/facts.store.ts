@@ -118,6 +118,8 @@ function standingEvents(db: Db) {
        (SELECT outcome FROM schedule_runs WHERE schedule_id = @scheduleId AND occurrence_at = @occurrenceAt) AS outcome,
        EXISTS (SELECT 1 FROM schedule_runs u JOIN recording_jobs j ON j.recording_id = u.recording_id
          WHERE u.schedule_id = @scheduleId AND u.occurrence_at = @occurrenceAt AND j.status = 'queued') AS waiting,
+       EXISTS (SELECT 1 FROM schedule_runs u JOIN recording_jobs j ON j.recording_id = u.recording_id
+         WHERE u.schedule_id = @scheduleId AND u.occurrence_at = @occurrenceAt AND j.started_at IS NOT NULL) AS began,
        (SELECT status FROM nodes WHERE id = @nodeId) AS nodeStatus,
        EXISTS (SELECT 1 FROM json_each(s.recurrence, '$.exceptions') e WHERE @date BETWEEN
           coalesce(e.value ->> '$.date', e.value ->> '$.startDate') AND coalesce(e.value ->> '$.date', e.value ->> '$.endDate')) AS excepted,

@@ -60,7 +60,9 @@ export class Following {
   readonly #kinds: ForesightSettings['kinds']
   readonly #now: string
   readonly #parts: Parts
-  /** By take, then by kind. */
+  /** Of recordings whose time has come. */
+  readonly #due: Standing[] = []
+  /** Of those to come: by take, then by kind. */
   readonly #standing = new Map<string, Map<ForesightKind, Standing>>()
   /** Schedules with a take that was judged. */
   readonly #judged = new Set<string>()
@@ -73,6 +75,11 @@ export class Following {
     for (const event of parts.facts.standing()) {
       const kind = kindOf(event)
       if (!kind) continue
+      // What is due stays as it is until it is begun, or over: the next one has its own.
+      if (event.scheduleId !== undefined && occurrenceOf(event).startAt <= now) {
+        this.#due.push({ ...event, kind })
+        continue
+      }
       const take = takeKey(event.scheduleId, event.nodeId)
       const others = this.#standing.get(take) ?? new Map<ForesightKind, Standing>()
       this.#standing.set(take, others.set(kind, { ...event, kind }))
@@ -127,7 +134,7 @@ export class Following {
     const unjudged = [...this.#standing].flatMap(([take, events]) =>
       this.#judged.has(take) ? [] : [...events.values()],
     )
-    return unjudged.flatMap((event) => {
+    return [...this.#due, ...unjudged].flatMap((event) => {
       const { scheduleId } = event
       if (scheduleId === undefined || !concerned(event)) return []
       const occurrence = occurrenceOf(event)
@@ -144,9 +151,9 @@ export class Following {
       if (before.occurrenceAt === occurrenceAt) return []
       const end = this.#parts.facts.endOf(scheduleId, before)
       const reason = isOver(end) ? overBecause(end, before, this.#now) : undefined
-      // Due and not begun: it stays as it is, and is no event of the next one.
-      if (reason !== undefined || end.waiting === 1) standing.delete(event.kind)
-      return reason === undefined ? [] : [this.#resolution(event, reason)]
+      if (reason === undefined) return []
+      standing.delete(event.kind)
+      return [this.#resolution(event, reason)]
     })
   }
 

@@ -18,15 +18,6 @@ export function captureEvents(db: Db, health: HealthStore) {
     `SELECT ${HEALTH_COLUMNS} FROM health_events h INDEXED BY health_standing
       WHERE h.node_id = @nodeId AND h.type = @type AND h.status <> 'resolved' LIMIT ${MAX_ENDED}`,
   )
-  const ofNode = db.stmt<{ nodeId: string }, HealthRow>(
-    `SELECT ${HEALTH_COLUMNS} FROM health_events h INDEXED BY health_standing
-      WHERE h.node_id = @nodeId AND h.type > 'agent.' AND h.type < 'agent/' AND h.status <> 'resolved' LIMIT ${MAX_ENDED}`,
-  )
-  // A report that only informs is resolved as it arrives: this is when the controller heard of the start.
-  const started = db.stmt<{ from: string; to: string }, { nodeId: string; startedAt: string }>(
-    `SELECT node_id AS nodeId, max(opened_at) AS startedAt FROM health_events INDEXED BY health_resolved
-      WHERE resolved_at > @from AND resolved_at <= @to AND type = 'agent.started' AND node_id IS NOT NULL GROUP BY node_id`,
-  )
   const repeat = db.stmt<{ at: string; id: string }>(
     `UPDATE health_events SET details = json_set(details, '$.repeatedAt', @at) WHERE id = @id AND status <> 'resolved'`,
   )
@@ -42,10 +33,6 @@ export function captureEvents(db: Db, health: HealthStore) {
     return ids
   }
   return {
-    /** When the agents of recorders started, of which the controller heard within a span of time; by their own clocks. */
-    starts: (from: string, to: string) => started.all({ from, to }),
-    /** What a recorder has told and nobody has ended. */
-    standing: (nodeId: string): HealthEvent[] => ofNode.all({ nodeId }).map(eventOf),
     /** Opens or ends the event after an inventory. @returns the ids of changed events */
     update(nodeId: string, lacking: boolean, now: string): string[] {
       if (!lacking) return resolve(nodeId, now)
@@ -58,8 +45,8 @@ export function captureEvents(db: Db, health: HealthStore) {
     report(event: Opening & { nodeId: string }, now: string): { event: HealthEvent; fresh: boolean } {
       const [known] = LASTING.has(event.type) ? open(event.nodeId, event.type) : []
       if (known) {
-        repeat.run({ at: event.openedAt, id: known.id })
-        return { event: known, fresh: false }
+        repeat.run({ at: now, id: known.id })
+        return { event: health.get(known.id), fresh: false }
       }
       const ended = endedBy(event.type)
       for (const type of ended) resolve(event.nodeId, now, type, event)

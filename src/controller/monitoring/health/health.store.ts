@@ -44,7 +44,8 @@ export function healthStore(db: Db, ids: Ids, events: Events) {
   const byId = db.stmt<{ id: string }, HealthRow>(`SELECT ${HEALTH_COLUMNS} FROM health_events h WHERE h.id = @id`)
   const ofJob = db.stmt<{ recordingId: string; jobId: string }, { id: string }>(
     `SELECT id FROM health_events
-      WHERE recording_id = @recordingId AND status <> 'resolved' AND type IN ('controller.recording.job_failed', 'controller.recording.job_cancelled')
+      WHERE recording_id = @recordingId AND status <> 'resolved' AND (type IN ('controller.recording.job_failed', 'controller.recording.job_cancelled')
+          OR type GLOB 'agent.recording_job.*_upload_failed')
         AND json_extract(details, '$.jobId') = @jobId`,
   )
   const find = (id: string): HealthEvent | undefined => {
@@ -64,7 +65,7 @@ export function healthStore(db: Db, ids: Ids, events: Events) {
     find,
     /** @throws Fail 404 `health_event_not_found`. */
     get,
-    /** The take arrived after all: resolves the event that its job's end had opened. */
+    /** The take arrived after all: resolves what told that it had not. */
     resolveDelivered(recordingId: string, jobId: string, now: string): void {
       const ids = ofJob.all({ recordingId, jobId }).map(({ id }) => id)
       autoResolve(ids, { by: 'system:job-lease', reason: 'take_delivered' }, now)

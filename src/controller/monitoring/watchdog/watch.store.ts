@@ -78,11 +78,12 @@ export function watchStore(db: Db, offlineAfterSeconds: number) {
   const retired = db.stmt<{ id: string }, { n: number }>(
     `SELECT 1 AS n FROM nodes WHERE id = @id AND status = 'retired'`,
   )
-  const waiting = db.stmt<{ before: string }, Waiting>(
+  const waiting = db.stmt<{ type: string }, Waiting>(
     `SELECT r.id, r.name, r.schedule_id AS scheduleId, n.id AS nodeId, n.alias, n.last_seen_at AS lastSeenAt,
-       min(j.created_at) AS plannedAt
+       coalesce((SELECT u.occurrence_at FROM schedule_runs u WHERE u.recording_id = r.id), min(j.created_at)) AS plannedAt
       FROM recording_jobs j JOIN recordings r ON r.id = j.recording_id LEFT JOIN nodes n ON n.id = j.node_id
-      WHERE j.status = 'queued' AND j.created_at < @before GROUP BY r.id ORDER BY r.id LIMIT ${MAX_WAITING}`,
+      WHERE j.status = 'queued' AND NOT EXISTS (SELECT 1 FROM health_events h WHERE h.recording_id = r.id AND h.type = @type)
+      GROUP BY r.id ORDER BY r.id LIMIT ${MAX_WAITING}`,
   )
   const beginning = db.stmt<{ id: string }, Beginning>(
     `SELECT j.started_at AS beganAt, j.status = 'queued' AS isWaiting FROM recordings r
@@ -108,8 +109,8 @@ export function watchStore(db: Db, offlineAfterSeconds: number) {
           rules: JSON.parse(row.rules) as WatchdogRules,
         }))
     },
-    /** Recordings that were to begin before an instant. */
-    notBegun: (before: string): Waiting[] => waiting.all({ before }),
+    /** Recordings that wait for their recorder, and of which no event of this type was ever told. */
+    waiting: (type: string): Waiting[] => waiting.all({ type }),
     /** Undefined when the recording is gone. */
     beginningOf: (id: string): Beginning | undefined => beginning.get({ id }),
     neededFor: (nodeId: string, now: string): Needed => ({

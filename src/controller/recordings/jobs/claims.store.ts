@@ -49,6 +49,13 @@ const WAITS = `EXISTS (SELECT 1 FROM recording_jobs r WHERE ${CAPTURING} AND NOT
 const CLAIMABLE = `q.node_id = @nodeId AND (q.status = 'queued' OR (${lost('q')}))
   AND (${JOINS} OR (@joinOnly = 0 AND NOT ${WAITS}))`
 
+// A scheduled take that its recorder begins late ends with its slot: the next one has the device then. A moment is not late, and
+// one whose slot is over is taken as it was asked for.
+const LATE_SECONDS = 20
+const LEFT = `(SELECT unixepoch(u.ends_at) - unixepoch(@now) FROM schedule_runs u WHERE u.recording_id = recording_jobs.recording_id)`
+const SHORTENED = `CASE WHEN ${LEFT} BETWEEN 1 AND json_extract(command, '$.durationSeconds') - ${LATE_SECONDS}
+  THEN json_set(command, '$.durationSeconds', ${LEFT}) ELSE command END`
+
 /** How jobs are made and handed out: every claim is one guarded UPDATE (docs/contract/recordings.md: States of a job). */
 export function claimStore(db: Db, jobs: JobStore, leaseSeconds: number) {
   const insert = db.stmt<Record<string, SqlValue>>(
@@ -71,7 +78,7 @@ export function claimStore(db: Db, jobs: JobStore, leaseSeconds: number) {
   )
   const claim = db.stmt<{ id: string; nodeId: string; now: string; lease: string }>(
     `UPDATE recording_jobs SET status = 'running', claimed_by = @nodeId, started_at = @now, last_heartbeat_at = @now,
-       lease_expires_at = @lease WHERE id = @id AND node_id = @nodeId
+       lease_expires_at = @lease, command = ${SHORTENED} WHERE id = @id AND node_id = @nodeId
        AND (status = 'queued' OR (status = 'running' AND confirmed_at IS NULL))`,
   )
   const release = db.stmt<{ id: string; startedAt: string }>(

@@ -182,6 +182,7 @@ test('the controller tells of its own disk and certificate from the first take t
 test('why an event is over although its risk may not be', () => {
   const end: End = {
     ...{
+      began: 1,
       enabled: 1,
       excepted: 0,
       id: 's',
@@ -197,7 +198,8 @@ test('why an event is over although its risk may not be', () => {
   const cases: [Partial<End>, now: string, reason: string | undefined][] = [
     [{ id: null }, 'a', 'schedule_deleted'],
     [{ outcome: 'started' }, 'a', 'take_began'],
-    [{ outcome: 'started', waiting: 1 }, 'c', undefined],
+    [{ began: 0, outcome: 'started', waiting: 1 }, 'c', undefined],
+    [{ began: 0, outcome: 'started' }, 'c', 'take_never_began'],
     [{ outcome: 'missed' }, 'a', 'slot_ended'],
     [{ nodeStatus: 'retired' }, 'a', 'node_retired'],
     [{ enabled: 0 }, 'a', 'schedule_disabled'],

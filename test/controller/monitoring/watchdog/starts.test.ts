@@ -1,6 +1,7 @@
 // A recording that should run, and that no recorder has begun.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { endOf, toldOf } from '../../../../src/controller/monitoring/watchdog/starts.rules.ts'
 import { events, stand, told, watched } from './world.ts'
 
 /** Passes every ten seconds for so long. */
@@ -17,12 +18,14 @@ test('a recording that nobody has begun is a critical alarm after 20 s, and its 
   await pass(w, 40)
   const recordingId = await w.record({ name: 'Lecture' })
   await pass(w, 20)
-  assert.deepEqual(stand(k), [])
+  await k.jump('1h')
+  await k.jump('-1h')
+  assert.deepEqual(stand(k), [], 'nor does a clock that jumps say anything')
   await pass(w, 10)
   assert.deepEqual(stand(k), ['take_not_begun open'])
   const [alarm] = events(k)
   assert.equal(alarm?.severity, 'critical')
-  assert.equal(alarm?.details.message, 'Lecture should be recorded by now, and Hall recorder has not begun.')
+  assert.equal(alarm?.details.message, 'Lecture should be recorded by now, and Hall recorder does not report.')
   await k.tick('watchdog')
   await pass(w, 60)
   assert.deepEqual(stand(k), ['take_not_begun open'], 'one alarm, which the other passes leave alone')
@@ -62,13 +65,35 @@ test('one that is begun at once, and one that is stopped before it begins, leave
   await k.close()
 })
 
+test('told once: one that a person has resolved is not told again', async () => {
+  const w = await watched()
+  const { k } = w
+  await w.record()
+  await pass(w, 40)
+  const [alarm] = events(k)
+  assert.equal((await k.as('admin').post(`/health-events/${alarm?.id}/resolve`, {})).status, 200)
+  await pass(w, 40)
+  assert.deepEqual(stand(k), ['take_not_begun resolved'])
+  await k.close()
+})
+
+test('a recorder that reports and does not begin has another trouble than one that is silent', () => {
+  const at = Date.parse('2026-03-02T10:00:30Z')
+  const take = { alias: 'Desk', id: 'r', name: 'Lecture', nodeId: 'n', plannedAt: '', scheduleId: null }
+  const said = (lastSeenAt: string | null) => String(toldOf({ ...take, lastSeenAt }, at).message)
+  assert.equal(said('2026-03-02T10:00:25Z'), 'Lecture should be recorded by now. Desk reports, and has not begun.')
+  assert.equal(said('2026-03-02T09:59:00Z'), 'Lecture should be recorded by now, and Desk does not report.')
+  assert.equal(said(null), 'Lecture should be recorded by now, and Desk does not report.')
+  assert.equal(endOf(undefined).reason, 'recording_deleted')
+})
+
 test('a controller that was away gives its recorders time to come back', async () => {
   const w = await watched()
   await w.record()
   w.k.advance('10m')
   await w.k.tick('watchdog-starts')
   assert.deepEqual(stand(w.k), [])
-  await pass(w, 20)
+  await pass(w, 10)
   assert.deepEqual(stand(w.k), [])
   await pass(w, 10)
   assert.deepEqual(stand(w.k), ['take_not_begun open'])

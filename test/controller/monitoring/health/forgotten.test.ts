@@ -25,7 +25,7 @@ async function world() {
   /** Two minutes later. */
   const settle = async () => {
     k.advance('2m')
-    await k.tick('agent-restarts')
+    await k.tick('forgotten-faults')
   }
   return { agent, id, k, open, settle, start, tell }
 }
@@ -37,14 +37,14 @@ test('a fault that a started agent does not tell again is over, with the reason 
   await tell('agent.system.disk_pressure')
   await start()
   k.advance('90s')
-  await k.tick('agent-restarts')
+  await k.tick('forgotten-faults')
   assert.equal((await open()).length, 3, 'it may still tell them again')
   k.forget()
   await settle()
   assert.deepEqual(await open(), [])
   const { details, resolvedBy } = (await k.as('admin').get(`/health-events/${gone.id}`)).json.data
-  assert.deepEqual([details.autoResolvedReason, resolvedBy], ['not_told_again', 'system:agent-restarts'])
-  assert.equal(k.trail().filter((row) => row.startsWith('health.agent_restart.resolved')).length, 3)
+  assert.deepEqual([details.autoResolvedReason, resolvedBy], ['not_told_again', 'system:forgotten-faults'])
+  assert.equal(k.trail().filter((row) => row.startsWith('health.forgotten_fault.resolved')).length, 3)
   await k.close()
 })
 
