@@ -6,7 +6,7 @@ import type { Visibility } from '../http/visibility.ts'
 import { firstSeq } from '../monitoring/health/lifecycle.rules.ts'
 import type { Db } from '../store/db.ts'
 import { type Condition, Lister } from '../store/filter.ts'
-import { concerns, isAtLeast, patienceFor, topicOf } from './rules.rules.ts'
+import { concerns, isAtLeast, isRecovery, patienceFor, topicOf } from './rules.rules.ts'
 
 const DAYS = 30
 /** Newest events that are examined: a few milliseconds. */
@@ -63,6 +63,7 @@ function isMeant({ minSeverity, types = ['*'], ...rule }: RulePreviewRequest, ev
   const lists = { nodeIds: rule.nodeIds ?? undefined, roomIds: rule.roomIds ?? undefined }
   return (
     isAtLeast(event.severity, minSeverity) &&
+    !isRecovery(event.type) &&
     hasLasted(event) &&
     concerns({ ...lists, siteNames: rule.siteNames ?? undefined, types }, event.type, places)
   )

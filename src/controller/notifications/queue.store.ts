@@ -4,7 +4,7 @@ import type { Delivery, DeliveryFilters, DeliveryKind, DeliveryStatus } from '..
 import type { Visibility } from '../http/visibility.ts'
 import type { Db, Params } from '../store/db.ts'
 import { Lister, present, when } from '../store/filter.ts'
-import type { Said } from './rules.rules.ts'
+import type { Covering } from './rules.rules.ts'
 
 /** A message to be queued. */
 export interface Queued {
@@ -182,22 +182,23 @@ function queueing(db: Db) {
 
 /** Events that stand at a recorder, and who was told of them. */
 function standingEvents(db: Db) {
-  const said = db.stmt<Recipient & { nodeId: string; types: string }, Said>(
+  const covering = db.stmt<Recipient & { nodeId: string; types: string }, Covering>(
     `SELECT h.type, n.severity, n.content ->> '$.event.details.nextStart' AS nextStart
       FROM health_events h INDEXED BY health_standing JOIN notifications n ON n.health_event_id = h.id
       WHERE h.node_id = @nodeId AND h.type IN (SELECT value FROM json_each(@types)) AND h.status <> 'resolved'
         AND n.kind = 'event' AND n.status <> 'failed' AND n.held < 2 AND n.rule_id IS @ruleId AND n.user_id IS @userId`,
   )
-  const standing = db.stmt<{ nodeId: string; types: string }, { id: string }>(
+  // The index asks for what is not resolved; of that, what somebody takes care of needs no telling.
+  const unhandled = db.stmt<{ nodeId: string; types: string }, { id: string }>(
     `SELECT h.id FROM health_events h INDEXED BY health_standing
       WHERE h.node_id = @nodeId AND h.type IN (SELECT value FROM json_each(@types)) AND h.status <> 'resolved' AND h.status = 'open'`,
   )
   return {
     /** What this recipient was told of standing events of a recorder, of these types. */
-    said: (nodeId: string, types: readonly string[], { ruleId, userId }: Recipient): Said[] =>
-      said.all({ nodeId, ruleId, types: JSON.stringify(types), userId }),
-    /** Ids of standing events of a recorder, of these types. */
-    standing: (nodeId: string, types: readonly string[]): string[] =>
-      standing.all({ nodeId, types: JSON.stringify(types) }).map(({ id }) => id),
+    covering: (nodeId: string, types: readonly string[], { ruleId, userId }: Recipient): Covering[] =>
+      covering.all({ nodeId, ruleId, types: JSON.stringify(types), userId }),
+    /** Ids of open events of a recorder, of these types. */
+    unhandled: (nodeId: string, types: readonly string[]): string[] =>
+      unhandled.all({ nodeId, types: JSON.stringify(types) }).map(({ id }) => id),
   }
 }

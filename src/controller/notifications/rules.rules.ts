@@ -2,6 +2,7 @@ import { DAY_MS, type Zone } from '../../kernel/zones.ts'
 import { type HealthEvent, SEVERITIES, type Severity } from '../../wire/health.ts'
 import type { DailyReport, NotificationRule, QuietHours } from '../../wire/notifications.ts'
 import type { Pair } from '../http/principal.ts'
+import { endedBy } from '../monitoring/health/ends.rules.ts'
 
 export type Zones = (name: string) => Zone
 
@@ -105,24 +106,27 @@ const PASSING = [
 /** What may pass by itself is told when it has lasted so long, ms. */
 const PASSES_MS = 120_000
 
+/** The end of other events: it is told with them, and never by itself. */
+export const isRecovery = (type: string): boolean => endedBy(type).length > 0
+
 /** How long an event of a type has to last before anybody is told, ms. */
 export const patienceFor = (type: string): number => (PASSING.some((pattern) => meets(type, pattern)) ? PASSES_MS : 0)
 
 const [OFFLINE, FORESEEN_OFFLINE] = ['watchdog.node_offline', 'foresight.recorder_offline']
-/** That a recorder is silent is one trouble, whoever notices it: each of these is said by those. */
+/** That a recorder is silent is one trouble, whoever notices it: each of these is covered by those. */
 const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   [FORESEEN_OFFLINE]: [OFFLINE, FORESEEN_OFFLINE],
   [OFFLINE]: [FORESEEN_OFFLINE, 'watchdog.take_not_begun'],
 }
 
-/** The types of events that may say the same as this one, of the same recorder. */
+/** The types of events that may cover one of this type, of the same recorder. */
 export const coveredBy = (type: string): readonly string[] => COVERED_BY[type] ?? []
-/** The types that an event of this type may have said. */
+/** The types that an event of this type may have covered. */
 export const coverableBy = (type: string): string[] =>
   Object.keys(COVERED_BY).filter((said) => coveredBy(said).includes(type))
 
 /** What somebody was told of another event that stands. */
-export interface Said {
+export interface Covering {
   type: string
   /** The start of the recording it names; null: none. */
   nextStart: string | null
@@ -130,12 +134,12 @@ export interface Said {
 }
 
 /**
- * Whether that says all of this event: as severe, and of the same recording where this one foresees for one. A recorder that is
+ * Whether what was told covers this event: as severe, and of the same recording where this one foresees for one. A recorder that is
  * silent before several recordings is told with the first.
  */
-export const isSaid = (
+export const isCovered = (
   { details, severity, type }: Pick<HealthEvent, 'details' | 'severity' | 'type'>,
-  told: readonly Said[],
+  told: readonly Covering[],
 ): boolean =>
   told.some(
     (one) =>
@@ -147,7 +151,7 @@ export const isSaid = (
 const DUE_ANYWAY: readonly unknown[] = ['slot_ended', 'start_refused', 'take_never_began']
 const OVER_ONCE_BEGUN: readonly string[] = [FORESEEN_OFFLINE, 'foresight.clash']
 
-/** Whether the end of an event is not the end of its trouble: nobody is told that it is over. */
+/** Whether the end of an event is not the end of its trouble: its message does not call it over. */
 export function goesOn({ details, type }: Pick<HealthEvent, 'details' | 'type'>): boolean {
   const { autoResolvedReason } = details
   if (!type.startsWith('foresight.')) return false

@@ -6,7 +6,6 @@ import type { HealthEvent, Severity } from '../../wire/health.ts'
 import type { Principals } from '../http/principals.ts'
 import type { Scope } from '../http/scope.ts'
 import type { HealthApi } from '../monitoring/health/api.ts'
-import { endedBy } from '../monitoring/health/ends.rules.ts'
 import type { AcknowledgeLinks } from './acknowledge.store.ts'
 import type { PeopleStore } from './people.store.ts'
 import type { QueueStore, Recipient } from './queue.store.ts'
@@ -15,7 +14,8 @@ import {
   coverableBy,
   coveredBy,
   isAtLeast,
-  isSaid,
+  isCovered,
+  isRecovery,
   patienceFor,
   releasedAt,
   topicOf,
@@ -51,7 +51,7 @@ interface Terms extends Recipient {
 /** What makes an event worth a message: it began, it began again, or it became more severe. */
 type News = 'opened' | 'raised'
 
-/** What another event had said is told once that one is over, unless it ends as well within this time, ms. */
+/** What another event had covered is told once that one is over, unless it ends as well within this time, ms. */
 const UNCOVERED_MS = 150_000
 // Of people's own mail.
 const PEOPLE_THROTTLE_SECONDS = 300
@@ -98,8 +98,7 @@ function announce(
   now: string,
 ): void {
   const { forPeople, people, rules, scope, subjectOf } = parts
-  // The end of an event is told with the event.
-  if (endedBy(event.type).length > 0) return
+  if (isRecovery(event.type)) return
   const standing = rules.active()
   const toPeople = forPeople() !== undefined && people.isAnyone()
   if (standing.length === 0 && !toPeople) return
@@ -153,7 +152,7 @@ function tell(
   const known = queue.ofEvent(event.id, terms)
   const standing = known.slice(known.findLastIndex(({ kind }) => kind === 'resolved') + 1)
   const told = standing.filter(({ kind }) => kind === 'event')
-  if (told.length === 0 && isCovered(parts, terms, event)) return
+  if (told.length === 0 && isKnown(parts, terms, event)) return
   const isNews = told.length === 0 || (news === 'raised' && told.every(({ severity }) => severity !== event.severity))
   const fresh = () => Math.max(throttledUntil(parts, terms, event, now), Date.parse(now) + afterMs)
   const at = told.length === 0 ? fresh() : Date.parse(now)
@@ -166,9 +165,9 @@ function tell(
 }
 
 /** Whether this recipient knows of the same trouble by another event. */
-function isCovered({ queue }: Parts, terms: Terms, event: HealthEvent): boolean {
+function isKnown({ queue }: Parts, terms: Terms, event: HealthEvent): boolean {
   const types = coveredBy(event.type)
-  return event.nodeId !== undefined && types.length > 0 && isSaid(event, queue.said(event.nodeId, types, terms))
+  return event.nodeId !== undefined && types.length > 0 && isCovered(event, queue.covering(event.nodeId, types, terms))
 }
 
 /** What is more severe than the last of its topic is not throttled. Unix ms. */
@@ -229,9 +228,9 @@ function enqueue({ ids, links, queue }: Parts, to: Terms, subject: Subject, slot
   )
 }
 
-/** It is over as it begins: a recovery, or what there is nothing to do about. */
-const onlyInforms = ({ details, resolvedBy, type }: HealthEvent): boolean =>
-  (details.autoResolvedReason === 'nothing_to_do' && resolvedBy?.startsWith('system:')) || endedBy(type).length > 0
+/** It is over as it begins: there is nothing to do about it. */
+const onlyInforms = ({ details, resolvedBy }: HealthEvent): boolean =>
+  details.autoResolvedReason === 'nothing_to_do' && resolvedBy?.startsWith('system:') === true
 
 /** Everybody who was told of an event hears of its end, once; what waited to be told is dropped. */
 function ended(parts: Parts, event: HealthEvent, now: string): void {
@@ -254,11 +253,11 @@ function ended(parts: Parts, event: HealthEvent, now: string): void {
   if (isToldToPeople) people.announce(subject, 'resolved', { subject }, now)
 }
 
-/** What this event had said as well, and still stands, has to speak for itself. */
+/** What this event had covered and still stands has to speak for itself. */
 function tellUncovered(parts: Parts, { nodeId, type }: HealthEvent, now: string): void {
   const types = coverableBy(type)
   if (nodeId === undefined || types.length === 0) return
-  for (const id of parts.queue.standing(nodeId, types))
+  for (const id of parts.queue.unhandled(nodeId, types))
     announce(parts, parts.health.get(id), { afterMs: UNCOVERED_MS, news: 'opened' }, now)
 }
 

@@ -14,7 +14,7 @@ import type { Examined, Examiner } from './examine.ts'
 import type { FactStore, StandingRow } from './facts.store.ts'
 import { Following, HOUSE } from './follow.ts'
 import { Holds } from './holds.ts'
-import { type Arriving, type Coming, houseRisks, SOON_MS } from './risks.rules.ts'
+import { type Arriving, type Coming, houseRisks, LEAST_SILENT_MS, SOON_MS } from './risks.rules.ts'
 import type { ForesightSettingsStore } from './settings.store.ts'
 
 interface Parts {
@@ -36,8 +36,8 @@ interface Parts {
 export const FORESIGHT_RUNNER = 'foresight'
 /** What changes together is looked at together, ms. */
 const WAKE_AFTER_MS = 1000
-/** While recorders are needed soon, it is looked so often whether one has gone silent, ms; and after this silence. */
-const [GLANCE_MS, SILENT_MS] = [10_000, 15_000]
+/** While recorders are needed soon, it is looked so often whether one has gone silent, ms. */
+const GLANCE_MS = 10_000
 /** A recorder that reports again after the controller was away has had so long, seconds. */
 const BACK_SECONDS = 60
 /** A regular pass may come a moment early. */
@@ -68,7 +68,7 @@ export function foresightRunner(parts: Parts): Runner & { wake: (changed: Change
   const scopeOf = (at: number, now: string): Scope | undefined => {
     const late = lastWhole === undefined || at - lastWhole >= intervalSeconds * 1000 - SLACK_MS
     const schedules = new Set(changed.schedules)
-    const silent = facts.silentOf(soon, iso(Date.parse(now) - SILENT_MS))
+    const silent = facts.silentOf(soon, iso(Date.parse(now) - LEAST_SILENT_MS))
     const nodes = new Set([...changed.nodes, ...holds.lasted(at), ...facts.nodesOf(schedules), ...silent])
     const whole = late || nodes.has(HOUSE)
     changed.nodes.clear()
@@ -93,6 +93,7 @@ export function foresightRunner(parts: Parts): Runner & { wake: (changed: Change
       present.note(at)
       lastAt = at
       const scope = scopeOf(at, now)
+      if (scope && scope.nodes.size === 0 && scope.schedules.size === 0) return NOTHING_CHANGED
       const { neededSoon, ...result } = await onePass(parts, { at, holds, isBack: present.lasts, now, scope })
       if (neededSoon) soon = neededSoon
       return result
@@ -106,6 +107,9 @@ export function foresightRunner(parts: Parts): Runner & { wake: (changed: Change
     },
   }
 }
+
+/** A glance found everybody there. */
+const NOTHING_CHANGED = { changes: 0, looked: 0, whole: false }
 
 interface Scope {
   nodes: ReadonlySet<string>

@@ -85,8 +85,9 @@ export function foreseen(facts: Facts): Foreseen[] {
 
 /** A recorder is needed soon, ms before the start. */
 export const SOON_MS = 10 * 60_000
-/** And is doubted after so many heartbeats that did not come, and so many seconds at the least. */
-const [MISSED_BEATS, LEAST_SILENT_SECONDS] = [4, 15]
+/** And is doubted after so many heartbeats that did not come, and this silence at the least, ms. */
+const MISSED_BEATS = 4
+export const LEAST_SILENT_MS = 15_000
 
 /** Whether a recorder that is needed soon has gone silent. `heartbeatSeconds`: as it told; one that does not tell is not doubted. */
 export function isDoubted(
@@ -95,7 +96,7 @@ export function isDoubted(
   now: number,
 ): boolean {
   if (heartbeatSeconds === undefined || startAt - now > SOON_MS) return false
-  return now - Date.parse(lastSeenAt) > Math.max(LEAST_SILENT_SECONDS, MISSED_BEATS * heartbeatSeconds) * 1000
+  return now - Date.parse(lastSeenAt) > Math.max(LEAST_SILENT_MS, MISSED_BEATS * heartbeatSeconds * 1000)
 }
 
 const UNSERVED = ['node_retired', 'schedule_node_not_found']

@@ -50,17 +50,22 @@ export function forgottenRunner({ audit, db, health, store }: Parts): Runner {
       audit.write({ action: 'health.forgotten_fault.resolved', outcome: 'succeeded', ...row }, now)
     }
   }
+  /** Up to here the starts have been looked at. */
+  let lookedTo: string | undefined
   return {
     enabled: true,
     intervalSeconds: INTERVAL_SECONDS,
     name: 'forgotten-faults',
     tick(now) {
-      const at = Date.parse(now)
+      const to = iso(Date.parse(now) - SETTLED_MS)
+      // Each start once; those of a day after a start of the controller, or when its clock was set back.
+      const from = lookedTo !== undefined && lookedTo <= to ? lookedTo : iso(Date.parse(to) - DAY_MS)
       const over = store
-        .starts(iso(at - DAY_MS), iso(at - SETTLED_MS))
+        .starts(from, to)
         .flatMap((start) => notToldAgain(store.faults(start.nodeId, CONDITIONS), start))
         .map(({ id }) => id)
       if (over.length > 0) db.tx(() => end(over, now))
+      lookedTo = to
       return { ended: over.length }
     },
   }
