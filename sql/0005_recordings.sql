@@ -57,6 +57,7 @@ CREATE TABLE recordings (
   watchdog_policy_id   TEXT REFERENCES watchdog_policies (id) ON DELETE SET NULL,
   updated_at           TEXT NOT NULL,
   cached               INTEGER NOT NULL DEFAULT 0 CHECK (cached IN (0, 1)),  -- has a stored file; kept by triggers
+  local                INTEGER NOT NULL DEFAULT 0 CHECK (local IN (0, 1)),   -- has one on this disk; kept by triggers
   cell                 INTEGER                -- where it counts (0011_search.sql); kept by triggers
 ) STRICT;
 CREATE INDEX recordings_node ON recordings (node_id, recorded_at);
@@ -114,6 +115,7 @@ CREATE TABLE recording_files (
   joined           INTEGER NOT NULL DEFAULT 0 CHECK (joined IN (0, 1)), -- made of the take's chunks; 0: it came as one file
   stored_at        TEXT NOT NULL,
   details          TEXT CHECK (details IS NULL OR json_valid(details)),  -- how it was made, as its recorder told
+  local            INTEGER NOT NULL DEFAULT 1 CHECK (local IN (0, 1)), -- 0: its bytes are at destinations alone (0028)
   PRIMARY KEY (recording_id, rendition)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX recording_files_stored ON recording_files (stored_at);

@@ -1,15 +1,16 @@
 -- Where recordings are copied to. The kind's own settings are stored and returned whole; secrets are sealed, bound to their row.
 CREATE TABLE upload_destinations (
-  id           TEXT PRIMARY KEY NOT NULL,
-  display_name TEXT NOT NULL,
-  kind         TEXT NOT NULL CHECK (kind IN ('smb', 's3')),
-  enabled      INTEGER NOT NULL CHECK (enabled IN (0, 1)),
-  smb          TEXT CHECK (smb IS NULL OR json_valid(smb)),
-  smb_password TEXT,
-  s3           TEXT CHECK (s3 IS NULL OR json_valid(s3)),
-  s3_secret    TEXT,
-  created_at   TEXT NOT NULL,
-  updated_at   TEXT NOT NULL
+  id            TEXT PRIMARY KEY NOT NULL,
+  display_name  TEXT NOT NULL,
+  kind          TEXT NOT NULL CHECK (kind IN ('smb', 's3')),
+  enabled       INTEGER NOT NULL CHECK (enabled IN (0, 1)),
+  smb           TEXT CHECK (smb IS NULL OR json_valid(smb)),
+  smb_password  TEXT,
+  s3            TEXT CHECK (s3 IS NULL OR json_valid(s3)),
+  s3_secret     TEXT,
+  keeps_library INTEGER NOT NULL DEFAULT 0 CHECK (keeps_library IN (0, 1)), -- takes may be here alone, and are played from here
+  created_at    TEXT NOT NULL,
+  updated_at    TEXT NOT NULL
 ) STRICT;
 
 INSERT INTO upload_policies VALUES ('upload-policy-stub', 'Stub Upload Queue', NULL, 1, 'manual', 5, NULL, 0, '1970-01-01T00:00:00.000Z');
@@ -34,7 +35,7 @@ CREATE TABLE upload_queue (
   chunk_index      INTEGER,
   path_override    TEXT,
   target           TEXT,
-  verification     TEXT CHECK (verification IN ('matched', 'provider_validated')),
+  verification     TEXT CHECK (verification IN ('matched', 'provider_accepted', 'provider_validated')),
   release_pending  INTEGER NOT NULL DEFAULT 0 CHECK (release_pending IN (0, 1)), -- uploaded; its file is to be deleted
   scope_id         INTEGER,                   -- of its recording (recording_scopes); kept by the triggers below
   created_at       TEXT NOT NULL,

@@ -153,8 +153,16 @@ END;
 
 CREATE TRIGGER recording_files_added AFTER INSERT ON recording_files BEGIN
   UPDATE recordings SET cached = 1 WHERE id = new.recording_id AND cached = 0;
+  UPDATE recordings SET local = 1 WHERE id = new.recording_id AND local < new.local;
+END;
+CREATE TRIGGER recording_files_moved AFTER UPDATE OF local ON recording_files WHEN new.local IS NOT old.local BEGIN
+  UPDATE recordings SET local = EXISTS (SELECT 1 FROM recording_files WHERE recording_id = new.recording_id AND local = 1)
+   WHERE id = new.recording_id;
 END;
 CREATE TRIGGER recording_files_gone AFTER DELETE ON recording_files BEGIN
+  UPDATE recordings SET local = 0
+   WHERE id = old.recording_id AND local = 1
+     AND NOT EXISTS (SELECT 1 FROM recording_files WHERE recording_id = old.recording_id AND local = 1);
   UPDATE recordings SET cached = 0
    WHERE id = old.recording_id AND cached = 1
      AND NOT EXISTS (SELECT 1 FROM recording_files WHERE recording_id = old.recording_id);

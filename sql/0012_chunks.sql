@@ -44,9 +44,9 @@ CREATE TABLE recording_chunk_files (
   FOREIGN KEY (recording_id, idx) REFERENCES recording_chunks (recording_id, idx) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
--- Takes that retention may look at, of each policy, oldest first.
+-- Takes on this disk that retention may look at, of each policy, oldest first.
 CREATE INDEX recordings_kept ON recordings (retention_policy_id, recorded_at, id)
-  WHERE cached = 1 AND status IN ('cached', 'uploaded');
+  WHERE local = 1 AND status IN ('cached', 'uploaded');
 
 -- How a board of a million jobs is counted, listed and searched without looking at each. A kind is what jobs share of
 -- themselves: what lists filter by, and the words that free text finds.

@@ -362,6 +362,14 @@ CREATE TABLE job_kinds (
   UNIQUE (node_id, status, backend, interface, words)
 ) STRICT;
 
+CREATE TABLE multipart_uploads (
+  destination_id TEXT NOT NULL REFERENCES upload_destinations (id) ON DELETE CASCADE,
+  object_key     TEXT NOT NULL,
+  item_id        TEXT NOT NULL,               -- the last attempt's; the history outlives it
+  begun_at       TEXT NOT NULL,
+  PRIMARY KEY (destination_id, object_key)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE node_credentials (
   id           TEXT PRIMARY KEY NOT NULL,
   node_id      TEXT NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
@@ -583,6 +591,7 @@ CREATE TABLE recording_files (
   joined           INTEGER NOT NULL DEFAULT 0 CHECK (joined IN (0, 1)), -- made of the take's chunks; 0: it came as one file
   stored_at        TEXT NOT NULL,
   details          TEXT CHECK (details IS NULL OR json_valid(details)),  -- how it was made, as its recorder told
+  local            INTEGER NOT NULL DEFAULT 1 CHECK (local IN (0, 1)), -- 0: its bytes are at destinations alone (0028)
   PRIMARY KEY (recording_id, rendition)
 ) STRICT, WITHOUT ROWID;
 
@@ -695,8 +704,20 @@ CREATE TABLE recordings (
   watchdog_policy_id   TEXT REFERENCES watchdog_policies (id) ON DELETE SET NULL,
   updated_at           TEXT NOT NULL,
   cached               INTEGER NOT NULL DEFAULT 0 CHECK (cached IN (0, 1)),  -- has a stored file; kept by triggers
+  local                INTEGER NOT NULL DEFAULT 0 CHECK (local IN (0, 1)),   -- has one on this disk; kept by triggers
   cell                 INTEGER                -- where it counts (0011_search.sql); kept by triggers
 ) STRICT;
+
+CREATE TABLE remote_copies (
+  recording_id   TEXT NOT NULL REFERENCES recordings (id) ON DELETE CASCADE,
+  checksum       TEXT NOT NULL,               -- of the file, as recording_files has it
+  destination_id TEXT NOT NULL REFERENCES upload_destinations (id) ON DELETE CASCADE,
+  object_key     TEXT NOT NULL,
+  etag           TEXT,                        -- as the store named it when the object was verified
+  verified_at    TEXT NOT NULL,
+  damaged_at     TEXT,                        -- since when the object is known to be lost or another one
+  PRIMARY KEY (recording_id, checksum, destination_id)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE retention_policies (
   id                         TEXT PRIMARY KEY NOT NULL,
@@ -887,16 +908,17 @@ CREATE TABLE upload_cells (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE upload_destinations (
-  id           TEXT PRIMARY KEY NOT NULL,
-  display_name TEXT NOT NULL,
-  kind         TEXT NOT NULL CHECK (kind IN ('smb', 's3')),
-  enabled      INTEGER NOT NULL CHECK (enabled IN (0, 1)),
-  smb          TEXT CHECK (smb IS NULL OR json_valid(smb)),
-  smb_password TEXT,
-  s3           TEXT CHECK (s3 IS NULL OR json_valid(s3)),
-  s3_secret    TEXT,
-  created_at   TEXT NOT NULL,
-  updated_at   TEXT NOT NULL
+  id            TEXT PRIMARY KEY NOT NULL,
+  display_name  TEXT NOT NULL,
+  kind          TEXT NOT NULL CHECK (kind IN ('smb', 's3')),
+  enabled       INTEGER NOT NULL CHECK (enabled IN (0, 1)),
+  smb           TEXT CHECK (smb IS NULL OR json_valid(smb)),
+  smb_password  TEXT,
+  s3            TEXT CHECK (s3 IS NULL OR json_valid(s3)),
+  s3_secret     TEXT,
+  keeps_library INTEGER NOT NULL DEFAULT 0 CHECK (keeps_library IN (0, 1)), -- takes may be here alone, and are played from here
+  created_at    TEXT NOT NULL,
+  updated_at    TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE upload_policies (
@@ -930,7 +952,7 @@ CREATE TABLE upload_queue (
   chunk_index      INTEGER,
   path_override    TEXT,
   target           TEXT,
-  verification     TEXT CHECK (verification IN ('matched', 'provider_validated')),
+  verification     TEXT CHECK (verification IN ('matched', 'provider_accepted', 'provider_validated')),
   release_pending  INTEGER NOT NULL DEFAULT 0 CHECK (release_pending IN (0, 1)), -- uploaded; its file is to be deleted
   scope_id         INTEGER,                   -- of its recording (recording_scopes); kept by the triggers below
   created_at       TEXT NOT NULL,
@@ -1129,6 +1151,8 @@ CREATE INDEX jobs_recording ON recording_jobs (recording_id, created_at);
 
 CREATE INDEX jobs_status ON recording_jobs (status, created_at);
 
+CREATE INDEX multipart_uploads_begun ON multipart_uploads (begun_at);
+
 CREATE INDEX node_credentials_creator ON node_credentials (created_by);
 
 CREATE INDEX node_credentials_node ON node_credentials (node_id, state);
@@ -1203,6 +1227,8 @@ CREATE INDEX preflights_standing ON preflights (starts_at) WHERE event_id IS NOT
 
 CREATE INDEX recording_facet_totals_most ON recording_facet_totals (facet, n DESC, value);
 
+CREATE INDEX recording_files_remote ON recording_files (recording_id) WHERE local = 0;
+
 CREATE INDEX recording_files_stored ON recording_files (stored_at);
 
 CREATE INDEX recording_tags_tag ON recording_tags (tag, recording_id);
@@ -1230,7 +1256,7 @@ CREATE INDEX recordings_health_down ON recordings (health_status DESC, id, cell)
 CREATE INDEX recordings_in_folder ON recordings (folder, recorded_at, id, cell);
 
 CREATE INDEX recordings_kept ON recordings (retention_policy_id, recorded_at, id)
-  WHERE cached = 1 AND status IN ('cached', 'uploaded');
+  WHERE local = 1 AND status IN ('cached', 'uploaded');
 
 CREATE INDEX recordings_name ON recordings (name COLLATE NOCASE, id, cell);
 
@@ -1255,6 +1281,8 @@ CREATE INDEX recordings_status ON recordings (status, id, cell);
 CREATE INDEX recordings_status_down ON recordings (status DESC, id, cell);
 
 CREATE INDEX recordings_watchdog ON recordings (watchdog_policy_id);
+
+CREATE INDEX remote_copies_destination ON remote_copies (destination_id, recording_id, checksum);
 
 CREATE INDEX room_channels_node ON room_channels (node_id);
 
@@ -1491,12 +1519,21 @@ END;
 
 CREATE TRIGGER recording_files_added AFTER INSERT ON recording_files BEGIN
   UPDATE recordings SET cached = 1 WHERE id = new.recording_id AND cached = 0;
+  UPDATE recordings SET local = 1 WHERE id = new.recording_id AND local < new.local;
 END;
 
 CREATE TRIGGER recording_files_gone AFTER DELETE ON recording_files BEGIN
+  UPDATE recordings SET local = 0
+   WHERE id = old.recording_id AND local = 1
+     AND NOT EXISTS (SELECT 1 FROM recording_files WHERE recording_id = old.recording_id AND local = 1);
   UPDATE recordings SET cached = 0
    WHERE id = old.recording_id AND cached = 1
      AND NOT EXISTS (SELECT 1 FROM recording_files WHERE recording_id = old.recording_id);
+END;
+
+CREATE TRIGGER recording_files_moved AFTER UPDATE OF local ON recording_files WHEN new.local IS NOT old.local BEGIN
+  UPDATE recordings SET local = EXISTS (SELECT 1 FROM recording_files WHERE recording_id = new.recording_id AND local = 1)
+   WHERE id = new.recording_id;
 END;
 
 CREATE TRIGGER recording_policies_added AFTER INSERT ON recording_upload_policies BEGIN

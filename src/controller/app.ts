@@ -69,7 +69,7 @@ export function createApp({ certificates, keys, running, ...given }: AppOptions)
   const recordings = createRecordings(base, common)
   const uploads = createUploads(base, { health: health.api, keys, recordings: recordings.api })
   const served = { fleet: fleet.api, health: health.api, recordings: recordings.api }
-  const library = createLibrary(base, { ...served, uploads: uploads.api })
+  const library = createLibrary(base, { ...served, clock: clock.api, uploads: uploads.api })
   const schedules = createSchedules(base, { ...common, recordings: recordings.api })
   const preflight = createPreflight(base, { ...served, schedules: schedules.api })
   const agentApi = createAgentApi(base, { ...served, live: live.api, preflight: preflight.api })

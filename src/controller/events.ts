@@ -50,10 +50,13 @@ export interface EventMap {
   /** A node has everything it needs to record. */
   'node.ready': { nodeId: string; now: string }
   'node.retired': { disabledScheduleIds: readonly string[]; nodeId: string; now: string }
-  /** A file that can be uploaded was stored: the playable one, a chunk of it, or the raw master; `queued` are the new uploads. */
+  /**
+   * A file that can be uploaded was stored: the playable one, a chunk of it, the one joined of all chunks, or the raw master;
+   * `queued` are the new uploads.
+   */
   'recording.cached': {
     now: string
-    piece?: CachedChunk | 'master' | undefined
+    piece?: CachedChunk | 'joined' | 'master' | undefined
     queued: Collected<object>
     recordingId: string
   }

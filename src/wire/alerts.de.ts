@@ -92,6 +92,7 @@ export const ALERTS: Record<string, string> = {
   'controller.recording.job_cancelled': 'Eine Aufnahme wurde abgebrochen',
   'controller.recording.job_failed': 'Eine Aufnahme ist fehlgeschlagen',
   'controller.recording.upload_queue_failed': 'Eine Übertragung ist fehlgeschlagen',
+  'recording.remote_copy_damaged': 'Eine Aufnahme liegt nicht mehr dort, wohin sie übertragen wurde',
   'foresight.certificate_ends': 'Das Zertifikat der Zentrale endet vor geplanten Aufnahmen',
   'foresight.channels_missing': 'Eine geplante Aufnahme braucht mehr Kanäle, als ihr Gerät hat',
   'foresight.clash': 'Eine geplante Aufnahme überschneidet sich mit einer anderen',

@@ -92,6 +92,7 @@ export const ALERTS: Record<string, string> = {
   'controller.recording.job_cancelled': 'A recording was cancelled',
   'controller.recording.job_failed': 'A recording failed',
   'controller.recording.upload_queue_failed': 'An upload failed',
+  'recording.remote_copy_damaged': 'A take is no longer where it was uploaded to',
   'foresight.certificate_ends': 'The certificate of the controller ends before takes that are due',
   'foresight.channels_missing': 'An upcoming recording wants more channels than its device has',
   'foresight.clash': 'An upcoming recording clashes with another one',

@@ -139,6 +139,8 @@ export interface Recording {
   failureReason?: string
   folder: string
   healthStatus: (typeof HEALTHS)[number]
+  /** Where all of its files are: `local`, and the ids of destinations that keep the library. */
+  held: string[]
   id: string
   name: string
   nodeId?: string

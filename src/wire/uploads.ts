@@ -47,6 +47,8 @@ export type S3Options = z.infer<typeof S3Options>
 const destination = {
   displayName: text(1, 160),
   enabled: z.boolean(),
+  /** Takes may be here alone: they are played from here when their bytes are no longer on the controller's disk. S3 only. */
+  keepsLibrary: z.boolean(),
   /** Replaces the whole object. */
   s3: S3Options,
   /** Write-only: absent keeps, `""` deletes; asked for again with another endpoint. */
@@ -76,6 +78,8 @@ export interface Destination {
   hasSmbPassword: boolean
   id: string
   implemented: boolean
+  /** Takes may be here alone, and are played from here. */
+  keepsLibrary: boolean
   kind: DestinationKind
   missingFields: string[]
   reason?: string
@@ -169,14 +173,17 @@ export interface UploadItem {
   uploadPolicyId?: string
 }
 
-/** How it is known that what arrived is what was sent: its bytes read back, or the destination's own checksum. */
+/**
+ * How it is known that what arrived is what was sent: its bytes read back, or the checksum the destination reports of what it
+ * holds. `provider_accepted`: it compared the checksum on arrival, and lets nobody look at what it holds.
+ */
 export interface ChecksumVerification {
   algorithm: 'sha256'
   /** `sha256:<hex>`. */
   expected: string
   method: 'file_copy_sha256' | 's3_checksum_sha256'
   observed?: string
-  status: 'matched' | 'provider_validated'
+  status: 'matched' | 'provider_accepted' | 'provider_validated'
 }
 
 export interface UploadRunItem {

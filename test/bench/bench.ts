@@ -15,6 +15,7 @@ import { consoleRows } from './console.ts'
 import { eventLoop } from './eventloop.ts'
 import { firstSample } from './firstsample.ts'
 import { heartbeat } from './heartbeat.ts'
+import { library } from './library.ts'
 import { lists } from './lists.ts'
 import { type Judged, judged, type Row, table } from './measure.ts'
 import { agentMemory } from './memory.ts'
@@ -39,6 +40,7 @@ const BENCHES: Record<string, (place: Place) => Promise<Row[]>> = {
   memory: agentMemory,
   fleet: agents,
   s3,
+  library,
   lists,
   scale,
   meters: agentMeters,

@@ -112,7 +112,7 @@ const cells: Table = (db) =>
       SELECT s.id, coalesce(r.recording_profile_id, ''), r.source, r.status, r.health_status, r.cached, count(*)
         FROM recordings r JOIN recording_scopes s ON s.node_id = coalesce(r.node_id, '') AND s.room_id = coalesce(r.room_id, '')
           AND s.schedule_id = coalesce(r.schedule_id, '') GROUP BY 1, 2, 3, 4, 5, 6;
-    UPDATE recordings AS r SET cell = (SELECT c.id FROM recording_scopes s JOIN recording_cells c ON c.scope_id = s.id
+    UPDATE recordings AS r SET local = cached, cell = (SELECT c.id FROM recording_scopes s JOIN recording_cells c ON c.scope_id = s.id
       WHERE s.node_id = coalesce(r.node_id, '') AND s.room_id = coalesce(r.room_id, '') AND s.schedule_id = coalesce(r.schedule_id, '')
         AND c.profile_id = coalesce(r.recording_profile_id, '') AND c.source = r.source AND c.status = r.status AND c.health = r.health_status AND c.cached = r.cached);
     INSERT INTO recording_facets SELECT v.facet, v.value, c.scope_id, count(*) FROM recording_values v

@@ -181,7 +181,7 @@ async function uploads(owner: Client): Promise<void> {
     ...[k.now(), k.now()],
   )
   k.sql(
-    `INSERT INTO recording_files VALUES ('r', 'primary', 'r.mp3', 'x', 5, 'audio/mpeg', 7, NULL, 0, ?, NULL)`,
+    `INSERT INTO recording_files VALUES ('r', 'primary', 'r.mp3', 'x', 5, 'audio/mpeg', 7, NULL, 0, ?, NULL, 1)`,
     k.now(),
   )
   mkdirSync(k.takes, { recursive: true })

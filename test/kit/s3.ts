@@ -1,14 +1,17 @@
 // An S3 server that believes nothing: it checks every signature (SigV4, header form, with and without a signed or chunked
 // payload), every checksum and every part, and keeps objects on disk or only their hashes.
-import { createHash, createHmac, type Hash } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { chunked, plain, sinkOf } from './s3.payload.ts'
+import { hex, Refusal, signatureOf } from './s3.signature.ts'
 
 export interface S3Object {
   /** Where the server keeps what it is given. */
   body: Buffer | undefined
   checksum: string | undefined
   contentType: string | undefined
+  etag: string
   metadata: Record<string, string>
   /** Hex, of the whole content; undefined for one that came in parts that were not kept. */
   sha256: string
@@ -24,6 +27,7 @@ interface Part {
 }
 
 interface Multipart {
+  begun: Date
   checksummed: boolean
   contentType: string | undefined
   key: string
@@ -49,22 +53,6 @@ export interface S3Options {
 export const ACCESS_KEY = 'AKIAROOMTONETEST0001'
 export const SECRET_KEY = 'tKq8vN2mXz5cLw7pRb3sYd9fGh1jUe4a0oVi6TxB'
 
-const hex = (data: string | Buffer): string => createHash('sha256').update(data).digest('hex')
-const hmac = (key: string | Buffer, data: string): Buffer => createHmac('sha256', key).update(data).digest()
-const escaped = (text: string): string =>
-  encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
-
-class Refusal extends Error {
-  readonly code: string
-  readonly status: number
-
-  constructor(status: number, code: string, message: string) {
-    super(message)
-    this.code = code
-    this.status = status
-  }
-}
-
 export async function s3Server(options: S3Options = {}) {
   const { accessKeyId = ACCESS_KEY, alters, interfere, keeps = false, reportsChecksums = true } = options
   const toldSize = options.reportsSize ?? ((size: number) => size)
@@ -74,51 +62,8 @@ export async function s3Server(options: S3Options = {}) {
   const operations: string[] = []
   let made = 0
 
-  /** @throws Refusal unless the request is signed with our secret; gives what chunk signatures go on from. */
-  function authenticated(request: IncomingMessage): { seed: string; key: Buffer; scope: string; date: string } {
-    const header = request.headers.authorization ?? ''
-    const [, access, scope = '', signed = '', signature = ''] =
-      /^AWS4-HMAC-SHA256 Credential=([^/]+)\/([^,]+),\s*SignedHeaders=([^,]+),\s*Signature=([0-9a-f]{64})$/.exec(
-        header,
-      ) ?? []
-    if (!access) throw new Refusal(403, 'AccessDenied', 'no signature')
-    if (access !== accessKeyId) throw new Refusal(403, 'InvalidAccessKeyId', `The access key ${access} does not exist.`)
-    const names = signed.split(';')
-    for (const needed of ['host', 'x-amz-content-sha256', 'x-amz-date'])
-      if (!names.includes(needed)) throw new Refusal(403, 'AccessDenied', `${needed} is not signed`)
-    const unsigned = Object.keys(request.headers).filter((name) => /^x-amz-/.test(name) && !names.includes(name))
-    if (unsigned.length > 0) throw new Refusal(403, 'AccessDenied', `${unsigned} not signed`)
-    const date = String(request.headers['x-amz-date'])
-    const url = new URL(request.url ?? '/', 'http://x')
-    const query = [...url.searchParams].map(([k, v]) => `${escaped(k)}=${escaped(v)}`).sort()
-    const canonical = [
-      request.method,
-      url.pathname
-        .split('/')
-        .map((part) => escaped(decodeURIComponent(part)))
-        .join('/'),
-      query.join('&'),
-      ...names.map(
-        (name) =>
-          `${name}:${String(request.headers[name] ?? '')
-            .trim()
-            .replace(/ +/g, ' ')}`,
-      ),
-      '',
-      signed,
-      request.headers['x-amz-content-sha256'],
-    ].join('\n')
-    const [day = '', region = '', service = ''] = scope.split('/')
-    const key = hmac(hmac(hmac(hmac(`AWS4${state.secretAccessKey}`, day), region), service), 'aws4_request')
-    const expected = hmac(key, ['AWS4-HMAC-SHA256', date, scope, hex(canonical)].join('\n')).toString('hex')
-    if (expected !== signature)
-      throw new Refusal(
-        403,
-        'SignatureDoesNotMatch',
-        'The request signature we calculated does not match the signature you provided.',
-      )
-    return { seed: signature, key, scope, date }
-  }
+  const authenticated = (request: IncomingMessage) =>
+    signatureOf(request, { accessKeyId, secretAccessKey: state.secretAccessKey })
 
   /** The payload, verified by whatever the request declares of it. */
   async function payload(request: IncomingMessage, keep: boolean) {
@@ -156,11 +101,12 @@ export async function s3Server(options: S3Options = {}) {
       body,
       checksum,
       contentType: request.headers['content-type'],
+      etag: `"${sha256.slice(0, 32)}"`,
       metadata: metadataOf(request),
       sha256,
       size,
     })
-    response.writeHead(200, { etag: `"${got.sha256.slice(0, 32)}"`, ...reported(got.checksum) }).end()
+    response.writeHead(200, { etag: `"${sha256.slice(0, 32)}"`, ...reported(got.checksum) }).end()
   }
 
   const reported = (checksum: string | undefined) =>
@@ -171,6 +117,7 @@ export async function s3Server(options: S3Options = {}) {
     const id = `upload-${++made}`
     const checksummed = request.headers['x-amz-checksum-algorithm'] === 'SHA256'
     uploads.set(id, {
+      begun: new Date(),
       checksummed,
       contentType: request.headers['content-type'],
       key,
@@ -223,6 +170,7 @@ export async function s3Server(options: S3Options = {}) {
       body: keeps ? Buffer.concat(parts.map((p) => p.body as Buffer)) : undefined,
       checksum,
       contentType: upload.contentType,
+      etag: `"${hex(composite).slice(0, 32)}-${parts.length}"`,
       metadata: upload.metadata,
       sha256: parts.every((p) => p.body) ? whole.digest('hex') : '',
       size: parts.reduce((sum, p) => sum + p.size, 0),
@@ -236,21 +184,50 @@ export async function s3Server(options: S3Options = {}) {
     )
   }
 
-  function head(request: IncomingMessage, response: ServerResponse, key: string): void {
+  /** The object that is asked for, as `If-Match` names it. */
+  function found(request: IncomingMessage, key: string, code: string): S3Object {
     authenticated(request)
     const object = objects.get(key)
-    if (!object) throw new Refusal(404, 'NotFound', 'no such key')
+    if (!object) throw new Refusal(404, code, 'The specified key does not exist.')
+    const wanted = request.headers['if-match']
+    if (wanted !== undefined && wanted !== object.etag)
+      throw new Refusal(412, 'PreconditionFailed', 'At least one of the preconditions you specified did not hold.')
+    return object
+  }
+
+  function head(request: IncomingMessage, response: ServerResponse, key: string): void {
+    const object = found(request, key, 'NotFound')
     const asked = request.headers['x-amz-checksum-mode'] === 'ENABLED'
-    response
-      .writeHead(200, { 'content-length': toldSize(object.size), ...(asked ? reported(object.checksum) : {}) })
-      .end()
+    const told = { 'content-length': toldSize(object.size), etag: object.etag }
+    response.writeHead(200, { ...told, ...(asked ? reported(object.checksum) : {}) }).end()
   }
 
   function get(request: IncomingMessage, response: ServerResponse, key: string): void {
+    const { body, etag } = found(request, key, 'NoSuchKey')
+    if (!body) throw new Refusal(404, 'NoSuchKey', 'The specified key does not exist.')
+    const query = new URL(request.url ?? '/', 'http://x').searchParams
+    const presented = [...query].flatMap(([name, value]) =>
+      name.startsWith('response-') ? [[name.slice('response-'.length), value]] : [],
+    )
+    const head = { ...Object.fromEntries(presented), etag }
+    const [, first, last] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? []
+    if (first === undefined) return void response.writeHead(200, { ...head, 'content-length': body.length }).end(body)
+    const end = Math.min(last ? Number(last) : body.length, body.length - 1)
+    if (Number(first) > end) throw new Refusal(416, 'InvalidRange', 'The requested range is not satisfiable')
+    const range = { 'content-length': end + 1 - Number(first), 'content-range': `bytes ${first}-${end}/${body.length}` }
+    response.writeHead(206, { ...head, ...range }).end(body.subarray(Number(first), end + 1))
+  }
+
+  function listUploads(request: IncomingMessage, response: ServerResponse, bucket: string, prefix: string): void {
     authenticated(request)
-    const object = objects.get(key)
-    if (!object?.body) throw new Refusal(404, 'NoSuchKey', 'The specified key does not exist.')
-    response.writeHead(200, { 'content-length': object.size }).end(object.body)
+    const own = [...uploads].filter(([, { key }]) => key.startsWith(`${bucket}/${prefix}`))
+    const listed = own.map(([id, { begun, key }]) => {
+      const told = { Key: key.slice(bucket.length + 1), UploadId: id, Initiated: begun.toISOString() }
+      return `<Upload>${Object.entries(told)
+        .map(([name, text]) => `<${name}>${text}</${name}>`)
+        .join('')}</Upload>`
+    })
+    xml(response, 200, `<ListMultipartUploadsResult>${listed.join('')}</ListMultipartUploadsResult>`)
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -268,6 +245,7 @@ export async function s3Server(options: S3Options = {}) {
     if (operation === 'put') return put(request, response, key)
     if (operation === 'head') return head(request, response, key)
     if (operation === 'get') return get(request, response, key)
+    if (operation === 'uploads') return listUploads(request, response, bucket, url.searchParams.get('prefix') ?? '')
     if (operation !== 'abort') throw new Refusal(405, 'MethodNotAllowed', operation)
     authenticated(request)
     uploads.delete(id ?? '')
@@ -307,6 +285,7 @@ function operationOf(method: string, url: URL): string {
   const has = (name: string) => url.searchParams.has(name)
   if (method === 'POST') return has('uploads') ? 'create' : has('uploadId') ? 'complete' : 'post'
   if (method === 'PUT') return has('partNumber') ? 'part' : 'put'
+  if (method === 'GET' && has('uploads')) return 'uploads'
   if (method === 'DELETE') return has('uploadId') ? 'abort' : 'delete'
   return method.toLowerCase()
 }
@@ -317,57 +296,6 @@ const metadataOf = (request: IncomingMessage): Record<string, string> =>
       name.startsWith('x-amz-meta-') ? [[name.slice('x-amz-meta-'.length), String(value)]] : [],
     ),
   )
-
-function sinkOf(keep: boolean) {
-  const hash: Hash = createHash('sha256')
-  const kept: Buffer[] = []
-  let size = 0
-  return {
-    take(chunk: Buffer): void {
-      hash.update(chunk)
-      size += chunk.length
-      if (keep) kept.push(chunk)
-    },
-    done: () => ({ body: keep ? Buffer.concat(kept) : undefined, sha256: hash.digest('hex'), size }),
-  }
-}
-type Sink = ReturnType<typeof sinkOf>
-
-async function plain(request: IncomingMessage, sink: Sink): Promise<Record<string, string>> {
-  for await (const chunk of request) sink.take(chunk as Buffer)
-  return {}
-}
-
-/** aws-chunked: `<hex>[;chunk-signature=...]CRLF data CRLF` until 0, then trailers. */
-async function chunked(
-  request: IncomingMessage,
-  sink: Sink,
-  auth: { seed: string; key: Buffer; scope: string; date: string } | undefined,
-): Promise<Record<string, string>> {
-  const pieces: Buffer[] = []
-  for await (const chunk of request) pieces.push(chunk as Buffer)
-  const all = Buffer.concat(pieces)
-  let at = 0
-  let previous = auth?.seed ?? ''
-  for (;;) {
-    const end = all.indexOf('\r\n', at)
-    if (end < 0) throw new Refusal(400, 'IncompleteBody', 'the chunks break off')
-    const [size = '', signature] = all.toString('latin1', at, end).split(';chunk-signature=')
-    const length = Number.parseInt(size, 16)
-    const data = all.subarray(end + 2, end + 2 + length)
-    if (auth) {
-      const text = ['AWS4-HMAC-SHA256-PAYLOAD', auth.date, auth.scope, previous, hex(''), hex(data)].join('\n')
-      const expected = hmac(auth.key, text).toString('hex')
-      if (expected !== signature) throw new Refusal(403, 'SignatureDoesNotMatch', 'a chunk is not signed')
-      previous = expected
-    }
-    at = end + 2 + length + (length > 0 ? 2 : 0)
-    if (length === 0) break
-    sink.take(data)
-  }
-  const lines = all.toString('latin1', at).split('\r\n').filter(Boolean)
-  return Object.fromEntries(lines.map((line) => line.split(/:(.*)/s).map((part) => part.trim()) as [string, string]))
-}
 
 function xml(response: ServerResponse, status: number, body: string): void {
   response

@@ -42,7 +42,7 @@ k.sql(
   k.now(),
 )
 k.sql(
-  `INSERT INTO recording_files VALUES ('r1', 'primary', 'ad-hoc/r1.wav', 'sha256:00', 1000, 'audio/wav', 7, NULL, 0, ?, NULL)`,
+  `INSERT INTO recording_files VALUES ('r1', 'primary', 'ad-hoc/r1.wav', 'sha256:00', 1000, 'audio/wav', 7, NULL, 0, ?, NULL, 1)`,
   k.now(),
 )
 /** The bytes of the one take there is: an upload that replaced it and was taken back has unlinked them. */

@@ -1,6 +1,7 @@
 import { Link } from 'wouter-preact'
 import type { Profile } from '../../wire/profiles.ts'
 import type { Job, Recording } from '../../wire/recordings.ts'
+import type { Destination } from '../../wire/uploads.ts'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
 import { useNode, useRead, useRoom } from '../data/reads.ts'
@@ -25,6 +26,7 @@ export function TakeFacts({ jobs, take }: { jobs: readonly Job[]; take: Recordin
     ...place,
     [words.take.profile, profile],
     [words.take.health, take.healthStatus !== 'unknown' && <Health key="health" of={take.healthStatus} />],
+    [words.take.held, usePlaces(take.held)],
     [words.take.gaps, gapCount > 0 && words.take.gapsOf(gapCount, missing)],
     [words.take.denoiser, made.denoiser && `${made.denoiser.engine} (${made.denoiser.model})`],
     [words.take.loudness, made.loudness && words.units.lufs(made.loudness.integratedLufs.toFixed(1))],
@@ -71,6 +73,17 @@ function usePlace(take: Recording, jobs: readonly Job[]): Fact[] {
     [words.take.device, capture && `${capture.channels} x ${capture.sampleRate} Hz, ${capture.format}`],
     [words.take.signal, source === 'test' && words.rooms.madeUp],
   ]
+}
+
+/** Where the files of a take are, by the names of destinations for who may read settings. */
+function usePlaces(held: readonly string[]): string {
+  const words = useWords()
+  const { me } = useApp()
+  const isElsewhere = held.some((place) => place !== 'local') && may(me, 'settings:read')
+  const path = isElsewhere ? '/settings/upload-destinations' : undefined
+  const destinations = useRead<{ data: Destination[] }>(path, ['settings'])
+  const nameOf = (id: string): string => destinations.data?.data.find((one) => one.id === id)?.displayName ?? id
+  return held.map((place) => (place === 'local' ? words.take.heldHere : nameOf(place))).join(', ')
 }
 
 /** The name of a profile, for who may read settings. */

@@ -214,6 +214,7 @@ export const FAMILIES: Readonly<Record<FamilyName, Family>> = {
       { kind: 'choice', name: 's3.preset', of: PRESETS, when: ['kind', 's3'] },
       ...['endpoint', 'region', 'bucket', 'prefix', 'accessKeyId'].map(s3),
       { kind: 'tick', name: 's3.forcePathStyle', when: ['kind', 's3'] },
+      { kind: 'tick', name: 'keepsLibrary', when: ['kind', 's3'] },
       { has: 'hasS3SecretAccessKey', kind: 'secret', name: 's3SecretAccessKey', when: ['kind', 's3'] },
       ...['server', 'share', 'path', 'domain', 'username'].map(smb),
       { kind: 'number', max: 65_535, min: 1, name: 'smb.port', when: ['kind', 'smb'] },

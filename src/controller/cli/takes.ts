@@ -25,7 +25,7 @@ export interface TakesReport {
 }
 
 const SLICE = 500
-const FILES = `(SELECT path, checksum, size_bytes FROM recording_files
+const FILES = `(SELECT path, checksum, size_bytes FROM recording_files WHERE local = 1
   UNION ALL SELECT path, checksum, size_bytes FROM recording_chunk_files) f`
 
 /** Every stored file of a database, by path; in slices, so that no long read blocks the controller's checkpoints. */

@@ -27,7 +27,7 @@ export interface OutgoingFile {
 }
 
 /** First and last byte, both included. */
-interface ByteRange {
+export interface ByteRange {
   start: number
   end: number
 }
@@ -42,21 +42,39 @@ const CHUNK = 256 * 1024
 const MISSING: ReadonlySet<string> = new Set(['EACCES', 'ELOOP', 'ENAMETOOLONG', 'ENOENT', 'ENOTDIR'])
 const codeOf = (e: unknown): string => (e as NodeJS.ErrnoException).code ?? ''
 
-/**
- * The answer to a GET or HEAD of a file below `root`, and the file's size in bytes. The file is opened when the first
- * byte is asked for and closed with the last one, or when the client goes.
- * @throws Fail 409 when the file is missing, unreadable or outside of `root`; 416 with the size for a range beyond it.
- */
 /** What a route with `sendFile` may answer beside the whole file. */
 export const IN_PARTS = { 206: 'The range that was asked for', 304: 'Not changed' } as const
 
-export async function sendFile(
-  request: Incoming,
-  root: string,
-  file: OutgoingFile,
-): Promise<{ response: Response; size: number }> {
+interface Sent {
+  response: Response
+  /** Of the whole file, bytes. */
+  size: number
+}
+
+/** Where the bytes of an answer come from. */
+export interface ByteSource {
+  /** Called once the answer has a body; what it throws is the answer instead. */
+  open(range: ByteRange): ReadableStream<Uint8Array> | Promise<ReadableStream<Uint8Array>>
+  /** In place of an answer with the whole or a part of it. */
+  elsewhere?: (() => Promise<Response>) | undefined
+  size: number
+}
+
+/**
+ * The answer to a GET or HEAD of a file below `root`. The file is opened when the first byte is asked for and closed with the
+ * last one, or when the client goes.
+ * @throws Fail 409 when the file is missing, unreadable or outside of `root`; 416 with the size for a range beyond it.
+ */
+export async function sendFile(request: Incoming, root: string, file: OutgoingFile): Promise<Sent> {
   const place = await located(root, file)
-  const { size } = place
+  const open = (range: ByteRange) =>
+    new ReadableStream(new RangeSource(place, range, request.gone(), file), { highWaterMark: 0 })
+  return sendBytes(request, file, { open, size: place.size })
+}
+
+/** The same for bytes from anywhere. @throws Fail 416; what the source throws when it is opened */
+export async function sendBytes(request: Incoming, file: OutgoingFile, source: ByteSource): Promise<Sent> {
+  const { size } = source
   // A file whose length has changed is still audio, but the checksum no longer describes it.
   const etag = size === file.size ? `"${file.tag}"` : undefined
   const modified = Math.floor(Date.parse(file.storedAt) / 1000) * 1000
@@ -70,7 +88,7 @@ export async function sendFile(
   const settled = precondition(request, etag, modified)
   const response = settled
     ? new Response(null, { status: settled, headers })
-    : content(request, place, file, headers, { etag, modified })
+    : await content(request, source, file, headers, { etag, modified })
   if (!response.body) file.ended?.()
   return { response, size }
 }
@@ -80,19 +98,20 @@ interface Validators {
   modified: number
 }
 
-function content(
+async function content(
   request: Incoming,
-  place: Place,
+  source: ByteSource,
   file: OutgoingFile,
   headers: Headers,
   validators: Validators,
-): Response {
-  const { size } = place
+): Promise<Response> {
+  const { size } = source
   const asked = rangeAsked(request, validators) ? byteRange(request.header('range'), size) : 'whole'
   if (asked === 'unsatisfiable')
     throw new Fail(416, 'range_not_satisfiable', 'The range is outside of the file', {
       headers: { 'Content-Range': `bytes */${size}` },
     })
+  if (source.elsewhere && request.method === 'GET') return source.elsewhere()
   const range = asked === 'whole' ? { start: 0, end: size - 1 } : asked
   headers.set('Content-Type', file.contentType)
   headers.set('Content-Disposition', contentDisposition(file.disposition, file.name))
@@ -100,9 +119,7 @@ function content(
   headers.set('X-Content-Type-Options', 'nosniff')
   if (asked !== 'whole') headers.set('Content-Range', `bytes ${range.start}-${range.end}/${size}`)
   const empty = request.method === 'HEAD' || range.end < range.start
-  const body = empty
-    ? null
-    : new ReadableStream(new RangeSource(place, range, request.gone(), file), { highWaterMark: 0 })
+  const body = empty ? null : await source.open(range)
   return new Response(body, { status: asked === 'whole' ? 200 : 206, headers })
 }
 

@@ -147,7 +147,7 @@ interface Head<S extends string, B, Q> {
   query?: z.ZodType<Q>
   status?: 200 | 201 | 202 | 204 | 302
   /** Statuses of answers other than `status` that are no errors in JSON, in words. */
-  otherwise?: { readonly [status in 201 | 202 | 204 | 206 | 304 | 410 | 502]?: string }
+  otherwise?: { readonly [status in 201 | 202 | 204 | 206 | 304 | 307 | 410 | 502]?: string }
   /** A login: stays open to addresses whose strangers were refused too often. */
   signsIn?: true
   /**

@@ -7,7 +7,6 @@ import { DiskSpace } from '../http/diskspace.ts'
 import { REMOVED } from '../http/files.ts'
 import { sweepIncoming } from '../http/parts.ts'
 import type { Base, Module } from '../module.ts'
-import type { ClockApi } from '../monitoring/clock/api.ts'
 import type { HealthApi } from '../monitoring/health/api.ts'
 import { FileReaper } from '../scheduler/filereaper.ts'
 import type { SettingsApi } from '../settings/api.ts'
@@ -29,11 +28,8 @@ import { profileRoutes } from './profiles/profiles.routes.ts'
 import { profileStore } from './profiles/profiles.store.ts'
 import { retentionRoutes } from './retention/policies.routes.ts'
 import { policyStore, retentionPolicyStore } from './retention/policies.store.ts'
-import { retention } from './retention/retention.runner.ts'
-import { retentionStore } from './retention/retention.store.ts'
 
 interface Deps {
-  clock: ClockApi
   fleet: FleetApi
   health: HealthApi
   settings: SettingsApi
@@ -46,7 +42,6 @@ export function createRecordings(base: Base, deps: Deps): Module<RecordingsApi> 
   const joiner = joinerOf(base, api, deps)
   const fileReaper = new FileReaper(path.join(config.SVC_RECORDING_CACHE_DIR, REMOVED))
   const policies = retentionPolicyStore(db)
-  const ageing = ageingOf(base, api, deps, policies)
   events.on('chunk.stored', 'after', () => joiner.wake())
   const moved = failMoved({ ...api, audit: base.audit, nodes: deps.fleet.nodes })
   events.on('node.moved', 'within', ({ nodeId, now }) => moved(nodeId, now))
@@ -57,16 +52,13 @@ export function createRecordings(base: Base, deps: Deps): Module<RecordingsApi> 
       ...profileRoutes(api.profiles, ids, base.authorization.visibility),
       ...retentionRoutes(policies, ids, base.authorization.visibility, events),
     ],
-    runners: [leases(base, api), joiner.runner(), chunkRelease(base, api), ageing.runner, fileReaper.runner()],
+    runners: [leases(base, api), joiner.runner(), chunkRelease(base, api), fileReaper.runner()],
     start: async () => {
       await sweepIncoming(config.SVC_RECORDING_CACHE_DIR)
       // A restart must not cost a running take its lease.
       api.leases.grace(iso(clock.now()))
     },
-    stop: async () => {
-      ageing.stop()
-      await joiner.stop()
-    },
+    stop: () => joiner.stop(),
   }
 }
 
@@ -136,27 +128,6 @@ const joinerOf = ({ audit, clock, config, db, events, ids, log }: Base, api: Rec
     recordings: api.recordings,
     diskSpace: api.diskSpace,
     takes: config.SVC_RECORDING_CACHE_DIR,
-  })
-
-const ageingOf = (
-  { audit, config, db }: Base,
-  { paths, openPlaybacks }: RecordingsApi,
-  { clock }: Deps,
-  policies: ReturnType<typeof retentionPolicyStore>,
-) =>
-  retention({
-    audit,
-    batch: config.SVC_RETENTION_RUNNER_BATCH_SIZE,
-    db,
-    enabled: config.SVC_RETENTION_RUNNER_ENABLED,
-    held: openPlaybacks.held,
-    intervalSeconds: config.SVC_RETENTION_RUNNER_INTERVAL_SECONDS,
-    paths,
-    policies,
-    stored: retentionStore(db),
-    takes: config.SVC_RECORDING_CACHE_DIR,
-    doubted: clock.doubted,
-    trusted: clock.trusted,
   })
 
 const leases = ({ audit, config, db }: Base, { jobService, leases }: RecordingsApi) =>

@@ -5,6 +5,10 @@ import { choice, count, type SettingsTable } from '../../kernel/settings.ts'
 export const RECORDING_SETTINGS = {
   SVC_RECORDING_CACHE_DIR: [z.string().optional(), 'takes directory (default: recordings below the data directory)'],
   SVC_RECORDING_CACHE_MAX_BYTES: [count(4_294_967_296), 'largest accepted take, bytes'],
+  SVC_LIBRARY_REDIRECT: [
+    choice(false),
+    'whether people are sent to the destination for takes that are only there (1), instead of reading them through',
+  ],
   SVC_FFPROBE_COMMAND: [z.string().min(1).default('ffprobe'), 'program that reads format and length of a take'],
   SVC_AUDIO_PREVIEW_MAX_BYTES: [count(67_108_864), 'largest output of an audio tool, bytes'],
   SVC_AUDIO_TOOL_TIMEOUT_MS: [count(15_000), 'time of an audio tool for a short take, ms; a long one gets more'],

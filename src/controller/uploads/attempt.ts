@@ -5,9 +5,10 @@ import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { Fail } from '../../kernel/fail.ts'
 import { faultWords } from '../../kernel/words.ts'
-import type { ChecksumVerification, DestinationKind, UploadItem } from '../../wire/uploads.ts'
+import type { DestinationKind, UploadItem } from '../../wire/uploads.ts'
 import type { DestinationStore, Opened } from './destinations.store.ts'
-import { type Delivery, type Driver, DriverError, type Watch } from './driver.ts'
+import { type Delivered, type Delivery, type Driver, DriverError, type Watch } from './driver.ts'
+import type { Library } from './library/library.ts'
 import { remotePath } from './queue.rules.ts'
 
 export interface Limits {
@@ -29,6 +30,8 @@ export interface AttemptParts {
   destinations: DestinationStore
   drivers: Record<DestinationKind, (opened: Opened) => Driver>
   limits: Limits
+  library: Pick<Library, 'borrow' | 'has'>
+  multiparts: { begun(item: UploadItem, remote: readonly string[]): void }
   /** Directory of the stored takes. */
   takes: string
 }
@@ -37,20 +40,40 @@ export interface AttemptParts {
  * Delivers the file of an item.
  * @throws DriverError whose message is the item's `lastError`; the signal's reason when aborted.
  */
-export async function attempt(parts: AttemptParts, item: UploadItem, watch: Onlooker): Promise<ChecksumVerification> {
+export async function attempt(parts: AttemptParts, item: UploadItem, watch: Onlooker): Promise<Delivered> {
   const driver = driverFor(parts, item)
-  const { file, size } = await locate(parts.takes, item.cachePath)
-  const guard = withDeadlines(watch, parts.limits, size)
+  const source = await located(parts, item, watch.signal)
+  const guard = withDeadlines(watch, parts.limits, source.size)
   try {
-    const sha256 = await hashOf(file, guard)
+    const sha256 = await hashOf(source.file, guard)
     if (item.checksum?.startsWith('sha256:') && item.checksum !== `sha256:${sha256}`)
       throw new DriverError('source_checksum_mismatch')
-    return await driver.deliver(deliveryOf(parts, item, { file, sha256, size }), guard)
+    const delivery = deliveryOf(parts, item, { file: source.file, sha256, size: source.size })
+    const inParts = () => parts.multiparts.begun(item, delivery.remote)
+    return await driver.deliver(delivery, { ...guard, inParts })
   } catch (e) {
     // An aborted driver reports its own failure; the reason it was aborted is what counts.
     throw guard.signal.aborted ? guard.signal.reason : e
   } finally {
     guard.end()
+    await source.giveBack?.()
+  }
+}
+
+/** The file of an item; one that is no longer here is borrowed from another destination that holds it. */
+async function located(
+  { library, takes }: AttemptParts,
+  { cachePath, checksum = '', recordingId }: UploadItem,
+  signal: AbortSignal,
+): Promise<{ file: string; giveBack?: () => Promise<void>; size: number }> {
+  try {
+    return await locate(takes, cachePath)
+  } catch (e) {
+    const lent = e instanceof DriverError && e.reason === 'cache_path_missing' && library.has({ checksum, recordingId })
+    if (!lent) throw e
+    return library.borrow({ checksum, recordingId }, signal).catch((cause: unknown) => {
+      throw cause instanceof Fail ? new DriverError(cause.reason) : cause
+    })
   }
 }
 

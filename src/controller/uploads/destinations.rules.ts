@@ -7,6 +7,7 @@ export interface StoredDestination {
   hasS3SecretAccessKey: boolean
   hasSmbPassword: boolean
   id: string
+  keepsLibrary: boolean
   kind: DestinationKind
   s3?: S3Options | undefined
   smb?: SmbOptions | undefined
@@ -44,6 +45,7 @@ export function describe(d: StoredDestination, unavailable: Unavailable): Destin
     hasSmbPassword: d.hasSmbPassword,
     id: d.id,
     implemented: absent === undefined,
+    keepsLibrary: d.keepsLibrary,
     kind: d.kind,
     missingFields,
     ...(reason ? { reason } : {}),

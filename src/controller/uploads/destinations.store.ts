@@ -10,13 +10,14 @@ import type {
 } from '../../wire/uploads.ts'
 import type { Visibility } from '../http/visibility.ts'
 import type { Db, Params } from '../store/db.ts'
-import { Lister } from '../store/filter.ts'
+import { COUNT_LIMIT, Lister } from '../store/filter.ts'
 import { describe, redirections, type Unavailable } from './destinations.rules.ts'
 
 interface Row {
   displayName: string
   enabled: number
   id: string
+  keepsLibrary: number
   kind: DestinationKind
   s3: string | null
   s3Secret: string | null
@@ -32,27 +33,46 @@ export interface Opened {
   smb: SmbOptions & { password: string }
 }
 
-const COLUMNS = `x.id, x.display_name AS displayName, x.kind, x.enabled, x.smb, x.smb_password AS smbPassword, x.s3,
+const COLUMNS = `x.id, x.display_name AS displayName, x.kind, x.enabled, x.keeps_library AS keepsLibrary, x.smb, x.smb_password AS smbPassword, x.s3,
   x.s3_secret AS s3Secret, x.updated_at AS updatedAt`
 
 const parsed = <T>(json: string | null): T | undefined => (json === null ? undefined : (JSON.parse(json) as T))
+
+// Takes with a file that can be read at this destination and nowhere else. A damaged object is no reason to keep it.
+const ALONE = `(SELECT DISTINCT c.recording_id FROM remote_copies c JOIN recording_files f
+    ON f.recording_id = c.recording_id AND f.checksum = c.checksum AND f.local = 0
+  WHERE c.destination_id = @id AND c.damaged_at IS NULL AND NOT EXISTS (SELECT 1 FROM remote_copies o
+    JOIN upload_destinations d ON d.id = o.destination_id AND d.keeps_library = 1 AND d.enabled = 1
+    WHERE o.recording_id = c.recording_id AND o.checksum = c.checksum AND o.destination_id <> @id AND o.damaged_at IS NULL))`
 
 /** Upload destinations. Secrets are sealed on arrival, bound to their row, and leave only through `open`. */
 export function destinationStore(db: Db, key: () => Uint8Array, unavailable: Unavailable) {
   const list = new Lister<Row>(db, { columns: COLUMNS, from: 'upload_destinations x' })
   const byId = db.stmt<{ id: string }, Row>(`SELECT ${COLUMNS} FROM upload_destinations x WHERE x.id = @id`)
   const insert = db.stmt<Params>(
-    `INSERT INTO upload_destinations (id, display_name, kind, enabled, smb, smb_password, s3, s3_secret, created_at, updated_at)
-     VALUES (@id, @displayName, @kind, @enabled, @smb, @smbPassword, @s3, @s3Secret, @now, @now)`,
+    `INSERT INTO upload_destinations (id, display_name, kind, enabled, keeps_library, smb, smb_password, s3, s3_secret,
+       created_at, updated_at)
+     VALUES (@id, @displayName, @kind, @enabled, @keepsLibrary, @smb, @smbPassword, @s3, @s3Secret, @now, @now)`,
   )
   const update = db.stmt<Params>(
-    `UPDATE upload_destinations SET display_name = @displayName, enabled = @enabled, smb = @smb,
+    `UPDATE upload_destinations SET display_name = @displayName, enabled = @enabled, keeps_library = @keepsLibrary, smb = @smb,
        smb_password = @smbPassword, s3 = @s3, s3_secret = @s3Secret, updated_at = @now WHERE id = @id`,
   )
   const drop = db.stmt<{ id: string }>(`DELETE FROM upload_destinations WHERE id = @id`)
   const users = db.stmt<{ id: string }, { id: string; name: string }>(
     `SELECT id, name FROM upload_policies WHERE destination_id = @id ORDER BY name, id`,
   )
+
+  const alone = new Lister<object>(db, { columns: '1', from: ALONE })
+  /** @throws Fail 409 while takes are at this destination alone; the count ends at `COUNT_LIMIT`. */
+  const requireNoneAlone = (id: string): void => {
+    const count = alone.count([{ sql: '1', params: { id } }], COUNT_LIMIT)
+    if (count === 0) return
+    const takes = `${count === COUNT_LIMIT ? 'at least ' : ''}${count} ${count === 1 ? 'take is' : 'takes are'}`
+    const way = 'Upload them to another destination that keeps the library first, or delete them.'
+    const message = `${takes} at this destination alone. ${way}`
+    throw conflict('upload_destination_holds_library', message, { count, exact: count < COUNT_LIMIT })
+  }
 
   const shown = (row: Row): Destination =>
     describe(
@@ -61,6 +81,7 @@ export function destinationStore(db: Db, key: () => Uint8Array, unavailable: Una
         enabled: row.enabled === 1,
         hasS3SecretAccessKey: row.s3Secret !== null,
         hasSmbPassword: row.smbPassword !== null,
+        keepsLibrary: row.keepsLibrary === 1,
         s3: parsed<S3Options>(row.s3),
         smb: parsed<SmbOptions>(row.smb),
       },
@@ -78,6 +99,7 @@ export function destinationStore(db: Db, key: () => Uint8Array, unavailable: Una
     id: row.id,
     displayName: fields.displayName ?? row.displayName,
     enabled: Number(fields.enabled ?? row.enabled),
+    keepsLibrary: Number(fields.keepsLibrary ?? row.keepsLibrary),
     smb: fields.smb ? JSON.stringify(fields.smb) : row.smb,
     smbPassword: sealed(row.id, 'smb_password', fields.smbPassword, row.smbPassword),
     s3: fields.s3 ? JSON.stringify(fields.s3) : row.s3,
@@ -101,23 +123,34 @@ export function destinationStore(db: Db, key: () => Uint8Array, unavailable: Una
     create(id: string, input: DestinationInput, now: string): Destination {
       if (byId.get({ id })) throw conflict('upload_destination_exists', 'Upload destination already exists')
       const { displayName, kind } = input
-      const blank = { displayName, enabled: 0, id, kind, s3: null, s3Secret: null, smb: null, smbPassword: null }
+      const nothing = { s3: null, s3Secret: null, smb: null, smbPassword: null }
+      const blank = { displayName, enabled: 0, id, keepsLibrary: 0, kind, ...nothing }
+      requireObjects(kind, input)
       insert.run({ ...columns({ ...blank, updatedAt: now }, input, now), kind })
       return get(id)
     },
-    /** @throws Fail 404, or 400 `upload_destination_secret_required` for another server without its secret. */
+    /**
+     * @throws Fail 404; 400 `upload_destination_secret_required` for another server without its secret; 409
+     * `upload_destination_holds_library` for what would make takes unreadable that are nowhere else.
+     */
     patch(id: string, patch: DestinationPatch, now: string): { before: Destination; after: Destination } {
       const before = found(byId.get({ id }), 'Upload destination')
+      requireObjects(before.kind, patch)
       requireSecretAgain(before, patch)
+      if (leavesLibrary(before, patch)) requireNoneAlone(id)
       update.run(columns(before, patch, now))
       return { before: shown(before), after: get(id) }
     },
-    /** @throws Fail 404, or 409 `upload_destination_in_use` with the policies that use it. */
+    /**
+     * @throws Fail 404; 409 `upload_destination_in_use` with the policies that use it, `upload_destination_holds_library` with
+     * the number of takes that are nowhere else.
+     */
     remove(id: string): Destination {
       const before = get(id)
       const policies = users.all({ id })
       if (policies.length > 0)
         throw conflict('upload_destination_in_use', 'Upload destination is used by upload policies', { policies })
+      requireNoneAlone(id)
       drop.run({ id })
       return before
     },
@@ -142,6 +175,24 @@ export function destinationStore(db: Db, key: () => Uint8Array, unavailable: Una
   }
 }
 export type DestinationStore = ReturnType<typeof destinationStore>
+
+/** @throws Fail 400 `library_needs_s3`: only objects can be read from the middle. */
+function requireObjects(kind: DestinationKind, { keepsLibrary }: DestinationPatch): void {
+  if (kind === 's3' || !keepsLibrary) return
+  throw invalid(
+    'Invalid upload destination',
+    ['keepsLibrary'],
+    'only S3 destinations keep the library',
+    'library_needs_s3',
+  )
+}
+
+/** Whether a patch makes the takes unreadable that are at the destination alone. */
+function leavesLibrary({ enabled, keepsLibrary, s3 }: Row, patch: DestinationPatch): boolean {
+  const off = patch.enabled === false || patch.keepsLibrary === false
+  const moved = patch.s3 !== undefined && patch.s3.bucket !== parsed<S3Options>(s3)?.bucket
+  return enabled === 1 && keepsLibrary === 1 && (off || moved)
+}
 
 /** A stored secret is used only for the server it was entered for: another server needs it to be entered again. */
 function requireSecretAgain(before: Row, { s3, s3SecretAccessKey, smb, smbPassword }: DestinationPatch): void {

@@ -14,7 +14,22 @@ export interface Delivery {
   size: number
 }
 
+/** Where an object is, and which one. */
+export interface ObjectAt {
+  /** Names this content and no other; null where the store names none. */
+  etag: string | null
+  key: string
+}
+
+/** What became of a delivery; `object` where single bytes of it can be read again. */
+export interface Delivered {
+  object?: ObjectAt
+  verification: ChecksumVerification
+}
+
 export interface Watch {
+  /** Parts are about to be sent that stay at the store when nobody completes or takes back the upload. */
+  inParts?(): void
   /** Reports progress, which keeps the attempt alive; `sent`: bytes of the file that are on their way, where they are known. */
   progress(sent?: number): void
   /** Aborted when the attempt has to end; the driver must then leave nothing running. */
@@ -26,7 +41,7 @@ export interface Driver {
    * Resolves only when the destination is known to hold the take: by its own checksum, or by reading the bytes back.
    * @throws DriverError with a reason for `lastError`, such as `checksum_mismatch`; the signal's reason when aborted.
    */
-  deliver(delivery: Delivery, watch: Watch): Promise<ChecksumVerification>
+  deliver(delivery: Delivery, watch: Watch): Promise<Delivered>
   /**
    * Passes the file at `remote` to `take`; false when there is none, even if `take` was called.
    * @throws DriverError when the destination cannot be reached; whatever `take` throws.

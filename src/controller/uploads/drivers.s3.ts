@@ -3,11 +3,11 @@ import { createHash, type Hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import { Readable } from 'node:stream'
-import type { PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3'
+import type { PutObjectCommandInput, S3Client, S3ClientConfig } from '@aws-sdk/client-s3'
 import { systemWords } from '../../kernel/words.ts'
-import type { ChecksumVerification, S3Options } from '../../wire/uploads.ts'
+import type { S3Options } from '../../wire/uploads.ts'
 import { contentTypeOf } from '../recordings/library/recordings.rules.ts'
-import { cleanText, type Delivery, type Driver, DriverError, type Watch } from './driver.ts'
+import { cleanText, type Delivered, type Delivery, type Driver, DriverError, type Watch } from './driver.ts'
 import { verify, type Written } from './drivers.s3.verify.ts'
 
 const MIB = 1024 * 1024
@@ -27,8 +27,12 @@ const LARGEST_ANSWER = MIB
 type Sdk = typeof import('@aws-sdk/client-s3')
 type Put = Omit<PutObjectCommandInput, 'Body'> & { Bucket: string; Key: string }
 
+export interface Secret {
+  secretAccessKey: string
+}
+
 /** A driver for one destination; the SDK is loaded when the first file is delivered. */
-export const s3Driver = (options: S3Options & { secretAccessKey: string }): Driver => ({
+export const s3Driver = (options: S3Options & Secret): Driver => ({
   deliver: (delivery, watch) =>
     withClient(options, 'upload', watch.signal, (sdk, client) => deliver(sdk, client, options, delivery, watch)),
   fetch: (remote, take, signal) =>
@@ -44,14 +48,16 @@ type Aim = 'fetch' | 'upload'
 
 /** Runs `work` with a client of its own. @throws DriverError in place of errors of the service or the socket. */
 async function withClient<T>(
-  options: S3Options & { secretAccessKey: string },
+  options: S3Options & Secret,
   aim: Aim,
   signal: AbortSignal,
   work: (sdk: Sdk, client: S3Client) => Promise<T>,
 ): Promise<T> {
   if (!options.bucket) throw new DriverError('s3_bucket_missing')
   const sdk = await import('@aws-sdk/client-s3')
-  const client = clientOf(sdk, options, signal)
+  const requestHandler = { connectionTimeout: CONNECT_MS, socketTimeout: SOCKET_IDLE_MS }
+  const client = s3Client(sdk, options, { maxAttempts: 3, requestHandler })
+  limitAnswers(client, signal)
   try {
     return await work(sdk, client)
   } catch (e) {
@@ -65,37 +71,38 @@ function ignoreMissing(e: unknown): undefined {
   if (!/^(NoSuchKey|NotFound)$/.test((e as Error).name)) throw e
 }
 
-function clientOf(sdk: Sdk, options: S3Options & { secretAccessKey: string }, signal: AbortSignal): S3Client {
-  const client = new sdk.S3Client({
+/** A client that signs with the keys of a destination. `own`: how patient it is. */
+export const s3Client = (
+  sdk: Sdk,
+  options: S3Options & Secret,
+  own: Pick<S3ClientConfig, 'maxAttempts' | 'requestHandler'>,
+): S3Client =>
+  new sdk.S3Client({
+    ...own,
     credentials: { accessKeyId: options.accessKeyId ?? '', secretAccessKey: options.secretAccessKey },
     ...(options.endpoint ? { endpoint: options.endpoint } : {}),
     forcePathStyle: options.forcePathStyle ?? false,
-    maxAttempts: 3,
     region: options.region ?? 'us-east-1',
     // Checksums are sent only where asked for: many services do not support those the SDK adds by default.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SOCKET_IDLE_MS },
   })
-  limitRequests(client, signal)
-  return client
-}
 
 interface Handled {
   response: { body?: unknown; statusCode: number }
 }
 
-/** Aborts requests with the attempt, and limits the size of responses. */
-function limitRequests(client: S3Client, signal: AbortSignal): void {
+/** Limits the size of responses; with `signal` all requests end when it aborts. */
+export function limitAnswers(client: S3Client, signal?: AbortSignal): void {
   const handler = client.config.requestHandler
   const handle = handler.handle.bind(handler) as (request: never, options: object) => Promise<Handled>
   handler.handle = (async (request: { method: string }, options: { abortSignal?: AbortSignal }) => {
     // Aborting an upload has to get through after the attempt is over.
     const ended = request.method === 'DELETE' ? AbortSignal.timeout(ABORT_MS) : signal
-    const abortSignal = options.abortSignal ? AbortSignal.any([ended, options.abortSignal]) : ended
-    const handled = await handle(request as never, { ...options, abortSignal })
-    // Only a successful GET returns a take.
-    if (request.method !== 'GET' || handled.response.statusCode !== 200) limitSize(handled.response.body)
+    const signals = [signal && ended, options.abortSignal].filter((one) => one !== undefined)
+    const handled = await handle(request as never, { ...options, abortSignal: AbortSignal.any(signals) })
+    // Only a successful GET returns a take, or a part of one.
+    if (request.method !== 'GET' || ![200, 206].includes(handled.response.statusCode)) limitSize(handled.response.body)
     return handled
   }) as never
 }
@@ -120,7 +127,7 @@ async function deliver(
   options: S3Options,
   delivery: Delivery,
   watch: Watch,
-): Promise<ChecksumVerification> {
+): Promise<Delivered> {
   const put: Put = {
     Bucket: options.bucket as string,
     ContentType: contentTypeOf(delivery.remote.at(-1) ?? ''),
@@ -177,6 +184,7 @@ async function inParts(sdk: Sdk, client: S3Client, put: Put, delivery: Delivery,
     partSize,
     queueSize: PARALLEL,
   })
+  watch.inParts?.()
   upload.on('httpUploadProgress', ({ loaded }) => watch.progress(loaded))
   const { ChecksumSHA256: answered } = await upload.done()
   return { answered, expected: parts.checksum() }
@@ -246,7 +254,7 @@ function partHashes(partSize: number, { sha256, size }: Delivery) {
 }
 
 /** The error code of the service (`SignatureDoesNotMatch`) or the socket, and the message without our secret. */
-function driverErrorOf(e: unknown, aim: Aim, secrets: readonly string[]): unknown {
+export function driverErrorOf(e: unknown, aim: Aim, secrets: readonly string[]): unknown {
   if (e instanceof DriverError || !(e instanceof Error)) return e
   const { $metadata, code } = e as Error & { $metadata?: { httpStatusCode?: number }; code?: string }
   const status = $metadata?.httpStatusCode

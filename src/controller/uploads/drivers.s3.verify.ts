@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream'
 import type { GetObjectCommandOutput, HeadObjectCommandOutput, S3Client } from '@aws-sdk/client-s3'
 import type { ChecksumVerification } from '../../wire/uploads.ts'
-import { type Delivery, DriverError, type Watch } from './driver.ts'
+import { type Delivered, type Delivery, DriverError, type Watch } from './driver.ts'
 import { checkSize, mismatch, verifyByReading } from './readback.ts'
 
 type Sdk = typeof import('@aws-sdk/client-s3')
@@ -30,7 +30,7 @@ interface Check {
  * Verifies that the object is the take.
  * @throws DriverError `checksum_mismatch`, or `verification_refused` when the object may not be read.
  */
-export async function verify(check: Check): Promise<ChecksumVerification> {
+export async function verify(check: Check): Promise<Delivered> {
   const { client, custom, delivery, object, sdk, watch, written } = check
   const { Bucket, Key } = object
   if (written.answered !== undefined) checkSum(written.answered, written, delivery)
@@ -39,22 +39,26 @@ export async function verify(check: Check): Promise<ChecksumVerification> {
     .catch(refused<HeadObjectCommandOutput>)
   if (head?.ContentLength !== undefined) checkSize(head.ContentLength, delivery)
   if (head?.ChecksumSHA256) checkSum(head.ChecksumSHA256, written, delivery)
-  if (head?.ChecksumSHA256 && head.ContentLength !== undefined) return validated(delivery)
+  const told = (answer: { ETag?: string | undefined }): Delivered['object'] => ({ etag: answer.ETag ?? null, key: Key })
+  if (head?.ChecksumSHA256 && head.ContentLength !== undefined)
+    return { object: told(head), verification: reported(delivery, 'provider_validated') }
   const answer = await client.send(new sdk.GetObjectCommand({ Bucket, Key })).catch(refused<GetObjectCommandOutput>)
-  if (answer) return verifyByReading(answer.Body as Readable, delivery, watch)
-  // A write-only key is good practice on AWS, which rejects uploads that do not match their checksum and has confirmed it.
-  if (!custom && written.answered !== undefined) return validated(delivery)
+  if (answer)
+    return { object: told(answer), verification: await verifyByReading(answer.Body as Readable, delivery, watch) }
+  // A write-only key is good practice on AWS, which rejects uploads that do not match their checksum. It has arrived; what it
+  // holds nobody has seen, so that nothing is deleted for it.
+  if (!custom && written.answered !== undefined) return { verification: reported(delivery, 'provider_accepted') }
   throw new DriverError(
     'verification_refused',
     'the upload could not be checked: allow the access key to read the bucket (s3:GetObject)',
   )
 }
 
-const validated = ({ sha256 }: Delivery): ChecksumVerification => ({
+const reported = ({ sha256 }: Delivery, status: ChecksumVerification['status']): ChecksumVerification => ({
   algorithm: 'sha256',
   expected: `sha256:${sha256}`,
   method: 's3_checksum_sha256',
-  status: 'provider_validated',
+  status,
 })
 
 /** Services report either the checksum over the parts or that of the whole object: both are accepted. */

@@ -62,7 +62,7 @@ export const smbDriver = (where: Omit<Share, 'failure'>): Driver => ({
       await run(share, `put - ${draft}`, watch.signal, { input: (stdin) => send(delivery, stdin, watch) })
       const verification = await readBack(share, draft, delivery, watch)
       await run(share, `rename ${draft} ${place} -f`, watch.signal)
-      return verification
+      return { verification }
     } catch (e) {
       await removeDraft(share, draft)
       throw e

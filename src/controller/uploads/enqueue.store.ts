@@ -27,8 +27,8 @@ interface ChunkSource extends Source {
   index: number
 }
 
-/** What was cached other than the file that is played: a chunk, or the raw master. */
-type Piece = ChunkSource | 'master'
+/** What was cached other than a file that came whole: a chunk, the file joined of all of them, or the raw master. */
+type Piece = ChunkSource | 'joined' | 'master'
 
 interface Parts {
   db: Db
@@ -63,15 +63,26 @@ export function enqueueStore(parts: Parts) {
   const playedOf = (id: string): Source | undefined => chosenFile(byRendition(recordings.files(id)))
   const masterOf = (id: string): Source | undefined => byRendition(recordings.files(id)).raw
 
+  /** A library without the masters would be less than what it stands for. */
+  const takesMasters = ({ keepsLibrary }: Destination): boolean => masters || keepsLibrary
+
   /** The played file comes first; its master is a separate item, because it may arrive later and fail by itself. */
-  const sourcesOf = (id: string): Source[] => {
-    const [played, master] = [playedOf(id), masters ? masterOf(id) : undefined]
+  const sourcesOf = (id: string, to: Destination): Source[] => {
+    const [played, master] = [playedOf(id), takesMasters(to) ? masterOf(id) : undefined]
     return [played, ...(master?.path === played?.path ? [] : [master])].filter((source) => source !== undefined)
   }
 
   /** A master that arrives before the played file waits for it: until then the recording is not cached. */
-  const lateMaster = ({ id, status }: Recording): Source[] =>
-    masters && isSecured(status) ? [masterOf(id)].filter((source) => source !== undefined) : []
+  const lateMaster = ({ id, status }: Recording, to: Destination): Source[] =>
+    takesMasters(to) && isSecured(status) ? [masterOf(id)].filter((source) => source !== undefined) : []
+
+  /** What is sent to a destination: chunks are, so that a joined file goes only where it is to be played from. */
+  const piecesOf = (recording: Recording, to: Destination, piece: Piece | undefined): Source[] => {
+    if (piece === undefined) return sourcesOf(recording.id, to)
+    if (piece === 'master') return lateMaster(recording, to)
+    if (piece !== 'joined') return [piece]
+    return to.keepsLibrary ? [playedOf(recording.id)].filter((source) => source !== undefined) : []
+  }
 
   const add = (
     recording: Recording,
@@ -135,21 +146,19 @@ export function enqueueStore(parts: Parts) {
       fallback: string,
       now: string,
     ): UploadItem {
-      const [played, ...more] = sourcesOf(recording.id)
-      if (!played) throw conflict('recording_not_cached', 'Recording is not cached')
+      if (!playedOf(recording.id)) throw conflict('recording_not_cached', 'Recording is not cached')
       const policy = policies.get(policyId ?? recording.uploadPolicyIds[0] ?? fallback)
       if (!policy.enabled) throw conflict('upload_policy_disabled', 'Upload policy is disabled')
       const destination = policy.destinationId && destinations.find(policy.destinationId)
       if (!destination) throw conflict('destination_required', noDestination(policy.id))
-      const item = add(recording, played, policy, destination, reason, now)
-      for (const source of more) add(recording, source, policy, destination, reason, now)
-      return item
+      const sources = sourcesOf(recording.id, destination)
+      const [item] = sources.map((source) => add(recording, source, policy, destination, reason, now))
+      return item as UploadItem
     },
     /** Queues newly cached files by the recording's own policies, once per destination and folder. */
     enqueueCached(recordingId: string, now: string, piece?: Piece): UploadItem[] {
       const recording = recordings.get(recordingId)
-      const chunk = piece === 'master' ? undefined : piece
-      const sources = piece === 'master' ? lateMaster(recording) : chunk ? [chunk] : sourcesOf(recordingId)
+      const chunk = chunkOf(piece)
       const ways = new Map<string, UploadPolicy>()
       for (const policy of policies.ofRecording(recordingId)) {
         const way = JSON.stringify([policy.destinationId, policy.pathOverride ?? ''])
@@ -158,12 +167,15 @@ export function enqueueStore(parts: Parts) {
       return [...ways.values()].flatMap((policy) => {
         const destination = policy.destinationId && destinations.find(policy.destinationId)
         if (!destination) return []
+        const sources = piecesOf(recording, destination, piece)
         return sources.map((source) => add(recording, source, policy, destination, undefined, now, chunk))
       })
     },
   }
 }
 export type EnqueueStore = ReturnType<typeof enqueueStore>
+
+const chunkOf = (piece: Piece | undefined): ChunkSource | undefined => (typeof piece === 'object' ? piece : undefined)
 
 const isSameTarget = (
   item: UploadItem,
@@ -191,7 +203,7 @@ type AutoEnqueue = (recordingId: string, now: string, piece?: Piece) => UploadIt
  */
 export function autoEnqueue(db: Db, enqueue: EnqueueStore, chunks: RecordingsApi['chunks'], audit: Audit): AutoEnqueue {
   return (recordingId, now, piece) => {
-    const chunk = piece === 'master' ? undefined : piece
+    const chunk = chunkOf(piece)
     const writeAudit = (outcome: 'succeeded' | 'failed', details: Record<string, unknown>, reason?: string): void =>
       audit.write(
         {

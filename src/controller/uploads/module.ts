@@ -1,3 +1,4 @@
+import { iso } from '../../kernel/clock.ts'
 import { BUILT_IN } from '../../wire/settings.ts'
 import type { Base, Module } from '../module.ts'
 import type { HealthApi } from '../monitoring/health/api.ts'
@@ -6,12 +7,18 @@ import type { SealKeys } from '../secrets.ts'
 import { alarmStore } from './alarms.store.ts'
 import type { UploadsApi } from './api.ts'
 import type { AttemptParts, Limits } from './attempt.ts'
+import { copyStore } from './copies.store.ts'
 import { destinationRoutes } from './destinations.routes.ts'
 import type { Unavailable } from './destinations.rules.ts'
-import { destinationStore } from './destinations.store.ts'
+import { type DestinationStore, destinationStore } from './destinations.store.ts'
 import { s3Driver } from './drivers.s3.ts'
 import { findSmbclient, NO_SMBCLIENT, smbDriver } from './drivers.smb.ts'
 import { autoEnqueue, enqueueStore } from './enqueue.store.ts'
+import { type Damages, damages } from './library/damages.ts'
+import { Library } from './library/library.ts'
+import { multipartRunner } from './library/multiparts.runner.ts'
+import { type MultipartStore, multipartStore } from './library/multiparts.store.ts'
+import { presenceRunner } from './library/presence.runner.ts'
 import { uploadPolicyRoutes } from './policies.routes.ts'
 import { uploadPolicyStore } from './policies.store.ts'
 import { uploadQueueRoutes } from './queue.routes.ts'
@@ -52,27 +59,62 @@ export function createUploads(base: Base, deps: Deps): Module<UploadsApi> {
   const enqueues = enqueueStore({ db, destinations, ids, masters, policies, queue, recordings })
   const enqueueCached = autoEnqueue(db, enqueues, chunks, audit)
   const troubles = troubleStore(db, destinations)
-  const uploader = uploaderOf(base, deps, { destinations, drivers, queue, troubles })
+  const beyond = libraryOf(base, deps, destinations)
+  const uploader = uploaderOf(base, deps, { ...beyond, destinations, drivers, queue, troubles })
   events.on('recording.cached', 'within', ({ now, piece, queued, recordingId }) => {
     queued.push(...enqueueCached(recordingId, now, piece))
   })
   return {
-    api: { chunkUploads: queue.chunkUploads, ofRecording: queue.ofRecording, troubles: troubles.byPolicy },
+    api: {
+      chunkUploads: queue.chunkUploads,
+      library: beyond.library,
+      ofRecording: queue.ofRecording,
+      troubles: troubles.byPolicy,
+    },
     routes: [
       ...destinationRoutes(destinations, ids, visibility, troubles.clear),
       ...uploadPolicyRoutes(policies, ids, visibility),
       ...uploadQueueRoutes({ enqueues, fallback: BUILT_IN.upload, queue, visibility, recordings }),
       ...uploadRunnerRoutes({ log, queue, visibility, uploader }),
     ],
-    runners: [uploader.runner()],
-    stop: () => uploader.stop(),
+    runners: [uploader.runner(), ...beyond.runners],
+    start: () => beyond.library.start(),
+    stop: async () => {
+      beyond.stop()
+      await uploader.stop()
+      await beyond.library.stop()
+    },
+  }
+}
+
+/** What reads takes from destinations, and what looks after them there. */
+function libraryOf(
+  { audit, clock, config, db, ids, log }: Base,
+  { health: { health }, recordings: { diskSpace } }: Deps,
+  destinations: DestinationStore,
+) {
+  const takes = config.SVC_RECORDING_CACHE_DIR
+  const copies = copyStore(db)
+  const ofCopies = damages({ audit, clock, copies, db, health })
+  const checkRoom = (bytes: number) => diskSpace.check(bytes)
+  const library = new Library({ checkRoom, copies, damages: ofCopies, destinations, ids, log, takes })
+  const multiparts = multipartStore(db)
+  const parts = multipartRunner({ audit, db, library, log, multiparts })
+  return {
+    damages: ofCopies,
+    library,
+    multiparts,
+    runners: [parts, presenceRunner({ db, library, takes })],
+    stop: parts.stop,
   }
 }
 
 function uploaderOf(
   { audit, clock, config, db, events, ids, log }: Base,
   { health: { health }, recordings: { chunks, openPlaybacks, paths } }: Deps,
-  own: Pick<AttemptParts, 'destinations' | 'drivers'> & {
+  own: Pick<AttemptParts, 'destinations' | 'drivers' | 'library'> & {
+    damages: Damages
+    multiparts: MultipartStore
     queue: ReturnType<typeof uploadQueueStore>
     troubles: TroubleStore
   },
@@ -90,8 +132,10 @@ function uploaderOf(
     ids,
     intervalSeconds: config.SVC_UPLOAD_RUNNER_INTERVAL_SECONDS,
     leaseSeconds: config.SVC_UPLOAD_QUEUE_LEASE_SECONDS,
+    library: own.library,
     limits: LIMITS,
     log,
+    multiparts: { begun: (item, remote) => own.multiparts.begun(item, remote, iso(clock.now())) },
     patienceMs: PATIENCE_MS,
     settlement: settlement({ ...own, alarms: alarmStore(db, health), audit, clock, db, log, paths, reconciles, work }),
     takes: config.SVC_RECORDING_CACHE_DIR,

@@ -12,6 +12,9 @@ const LONGEST_STEM_BYTES = 200
 export const pauseSeconds = (n: number): number => backoff(n - 1, 60, LONGEST_PAUSE_SECONDS)
 
 export const isActive = (status: UploadStatus): boolean => status === 'queued' || status === 'retrying'
+/** Whether the bytes were verified at the destination itself: only then may they be deleted here. Of `upload_queue`'s column. */
+export const VERIFIED_THERE = `IN ('matched', 'provider_validated')`
+
 export const isRetryable = (status: UploadStatus): boolean => status === 'failed' || status === 'cancelled'
 
 /** Whether a stored file is the raw master of a take: its path says so (docs/contract/recordings.md: Files). */

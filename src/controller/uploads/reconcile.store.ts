@@ -1,7 +1,16 @@
 import type { UploadItem } from '../../wire/uploads.ts'
 import type { RecordingsApi } from '../recordings/api.ts'
+import { FILE_HELD } from '../recordings/library/held.rules.ts'
 import type { Db, Params } from '../store/db.ts'
-import { type Chunks, isMaster, newestPerTarget, type Outcome, outcomeOf, reconciled } from './queue.rules.ts'
+import {
+  type Chunks,
+  isMaster,
+  newestPerTarget,
+  type Outcome,
+  outcomeOf,
+  reconciled,
+  VERIFIED_THERE,
+} from './queue.rules.ts'
 import type { UploadQueueStore } from './queue.store.ts'
 
 /** The result of a recording's uploads; `retention` says what happened to its file here. */
@@ -25,7 +34,7 @@ interface Verified {
   deletes: number | null
   id: string
   policyId: string | null
-  verification: string | null
+  verified: number | null
 }
 
 interface Parts {
@@ -51,17 +60,18 @@ export function reconcileStore({ chunks, db, held, queue }: Parts) {
     `SELECT status FROM recordings WHERE id = @id AND status IN ('cached', 'partial', 'uploaded')`,
   )
   const verified = db.stmt<{ ids: string }, Verified>(
-    `SELECT q.id, q.cache_path AS cachePath, q.checksum, q.chunk_id AS chunkId, q.verification,
+    `SELECT q.id, q.cache_path AS cachePath, q.checksum, q.chunk_id AS chunkId, q.verification ${VERIFIED_THERE} AS verified,
        q.upload_policy_id AS policyId, p.delete_cache_after_upload AS deletes
        FROM json_each(@ids) one CROSS JOIN upload_queue q ON q.id = one.value
        LEFT JOIN upload_policies p ON p.id = q.upload_policy_id ORDER BY one.key`,
   )
   // Only the bytes that were verified, never the raw master, and nothing that another item still has to send.
-  const forget = db.stmt<Params>(
-    `DELETE FROM recording_files WHERE recording_id = @id AND path = @path AND checksum = @checksum AND rendition <> 'raw'
-        AND NOT EXISTS (SELECT 1 FROM upload_queue q WHERE q.recording_id = @id AND q.cache_path = @path
-          AND q.status IN ('queued', 'retrying', 'failed'))`,
-  )
+  const mayGo = `f.recording_id = @id AND f.path = @path AND f.checksum = @checksum AND f.rendition <> 'raw' AND f.local = 1
+    AND NOT EXISTS (SELECT 1 FROM upload_queue q WHERE q.recording_id = @id AND q.cache_path = @path
+      AND q.status IN ('queued', 'retrying', 'failed'))`
+  // Where a destination keeps the library its row stays, and it is played from there.
+  const free = db.stmt<Params>(`UPDATE recording_files AS f SET local = 0 WHERE ${mayGo} AND ${FILE_HELD}`)
+  const forget = db.stmt<Params>(`DELETE FROM recording_files AS f WHERE ${mayGo}`)
   const postpone = db.stmt<{ id: string; pending: number }>(
     `UPDATE upload_queue SET release_pending = @pending WHERE id = @id`,
   )
@@ -89,7 +99,8 @@ export function reconcileStore({ chunks, db, held, queue }: Parts) {
     const [wanted] = items.filter((item) => item.deletes === 1)
     if (!wanted) return { retention: { skipped: 'policy_keeps_cache' }, unlink: [] }
     const policyId = wanted.policyId ?? ''
-    const sure = items.find((item) => item.deletes === 1 && item.verification !== null)
+    const proven = items.filter((item) => item.deletes === 1 && item.verified === 1)
+    const sure = proven.find((item) => item.chunkId === null) ?? proven[0]
     if (!sure) return { retention: { policyId, skipped: 'upload_unverified' }, unlink: [] }
     if (sure.chunkId !== null) return { retention: { policyId, skipped: 'chunked_per_chunk_retention' }, unlink: [] }
     if (held(recordingId)) {
@@ -97,8 +108,9 @@ export function reconcileStore({ chunks, db, held, queue }: Parts) {
       return { retention: { policyId, skipped: 'recording_in_use' }, unlink: [] }
     }
     postpone.run({ id: sure.id, pending: 0 })
-    const gone = forget.run({ id: recordingId, path: sure.cachePath, checksum: sure.checksum }) === 1
-    if (!gone) return { retention: { policyId, skipped: 'recording_cache_missing' }, unlink: [] }
+    const file = { id: recordingId, path: sure.cachePath, checksum: sure.checksum }
+    if (free.run(file) + forget.run(file) !== 1)
+      return { retention: { policyId, skipped: 'recording_cache_missing' }, unlink: [] }
     return { retention: { cacheDeleted: true, policyId }, unlink: [sure.cachePath] }
   }
 

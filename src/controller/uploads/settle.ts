@@ -7,7 +7,8 @@ import type { PathClaims } from '../http/claims.ts'
 import { systemActor } from '../http/principal.ts'
 import type { Db } from '../store/db.ts'
 import type { AlarmStore } from './alarms.store.ts'
-import { DriverError } from './driver.ts'
+import { type Delivered, DriverError } from './driver.ts'
+import type { Damages } from './library/damages.ts'
 import { pauseSeconds } from './queue.rules.ts'
 import type { ReconcileStore, Reconciliation } from './reconcile.store.ts'
 import type { TroubleStore } from './troubles.store.ts'
@@ -18,6 +19,7 @@ interface Parts {
   audit: Audit
   paths: PathClaims
   clock: Clock
+  damages: Pick<Damages, 'kept'>
   db: Db
   log: Log
   reconciles: ReconcileStore
@@ -38,7 +40,7 @@ const superseded = ({ id, provider, recordingId, status }: UploadItem): UploadRu
 })
 
 export function settlement(parts: Parts) {
-  const { alarms, audit, clock, db, log, paths, reconciles, troubles, work } = parts
+  const { alarms, audit, clock, damages, db, log, paths, reconciles, troubles, work } = parts
   const nowIso = (): string => iso(clock.now())
 
   const auditItem = (item: UploadItem, verification: ChecksumVerification | undefined, now: string): UploadRunItem => {
@@ -122,13 +124,15 @@ export function settlement(parts: Parts) {
           discard(again?.unlink ?? [])
         })
     },
-    succeeded: (item: UploadItem, claim: string, verification: ChecksumVerification): Promise<UploadRunItem> =>
+    succeeded: (item: UploadItem, claim: string, { object, verification }: Delivered): Promise<UploadRunItem> =>
       withFileRemoval(item.recordingId, (discard) => {
         const now = nowIso()
         const after = work.succeed(item.id, claim, verification.status, now)
         if (!after) return superseded(item)
         if (after.destinationId) troubles.clear(after.destinationId)
         alarms.clear(after, now)
+        const { checksum, destinationId, recordingId } = after
+        if (object && checksum && destinationId) damages.kept({ ...object, checksum, destinationId, recordingId }, now)
         const result = auditItem(after, verification, now)
         discard(reconcile(item.recordingId, now))
         return result

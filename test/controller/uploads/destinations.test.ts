@@ -10,6 +10,7 @@ const s3 = (more: Partial<StoredDestination> = {}): StoredDestination => ({
   hasS3SecretAccessKey: true,
   hasSmbPassword: false,
   id: 'd',
+  keepsLibrary: false,
   kind: 's3',
   s3: { accessKeyId: 'k', bucket: 'b', region: 'eu' },
   updatedAt: AT,

@@ -43,6 +43,8 @@ function deliver(server: S3Server, { bytes = SMALL, options = {}, progress, remo
   return driver.deliver(delivery, { progress: progress ?? (() => {}), signal: signal ?? new AbortController().signal })
 }
 
+const verified = async (...given: Parameters<typeof deliver>) => (await deliver(...given)).verification
+
 const reasonOf = async (attempt: Promise<unknown>): Promise<string> => {
   const e = await attempt.then(
     () => assert.fail('it arrived'),
@@ -63,7 +65,7 @@ async function against(options: ServerOptions, run: (server: S3Server) => Promis
 
 test('a small file goes in one signed request with its checksum', () =>
   against({}, async (server) => {
-    const { status } = await deliver(server, { remote: ['a b', "ü (1) !'*+&=.flac"] })
+    const { status } = await verified(server, { remote: ['a b', "ü (1) !'*+&=.flac"] })
     assert.equal(status, 'provider_validated')
     assert.deepEqual(server.operations, ['put', 'head'])
     const object = server.objects.get("takes/a b/ü (1) !'*+&=.flac")
@@ -73,7 +75,7 @@ test('a small file goes in one signed request with its checksum', () =>
 test('a large file goes in parts, each with its checksum, and their sum is asked for', () =>
   against({}, async (server) => {
     let moved = 0
-    const { status } = await deliver(server, { bytes: LARGE, progress: () => moved++ })
+    const { status } = await verified(server, { bytes: LARGE, progress: () => moved++ })
     assert.equal(status, 'provider_validated')
     assert.deepEqual(server.operations, ['create', 'part', 'part', 'part', 'complete', 'head'])
     assert.equal(server.objects.get('takes/folder/take.flac')?.sha256, sha256(LARGE))
@@ -221,7 +223,7 @@ test('a service that does not know checksums gets the file without, and it is re
         observed,
         status: 'matched',
       }
-      assert.deepEqual(await deliver(server, { bytes }), expected)
+      assert.deepEqual(await verified(server, { bytes }), expected)
       assert.equal(server.operations.at(-1), 'get')
       assert.equal(server.uploads.size, 0)
     }

@@ -66,7 +66,7 @@ test(
     const remote = ['Räume', "the 'big' hall & co", '東京 (1).wav']
     for (let i = 0; i < 2; i++) {
       const observed = `sha256:${sha256(BYTES)}`
-      assert.deepEqual(await deliver({ remote }), {
+      assert.deepEqual((await deliver({ remote })).verification, {
         algorithm: 'sha256',
         expected: observed,
         method: 'file_copy_sha256',

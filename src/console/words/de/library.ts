@@ -115,6 +115,8 @@ export const take: Words['take'] = {
   forward: '10 s vor',
   pause: 'Anhalten',
   profile: 'Profil',
+  held: 'Gespeichert',
+  heldHere: 'in der Zentrale',
   source: 'Anlass',
   sources: { ad_hoc: 'von Hand begonnen', schedule: 'geplant' },
   checksum: 'Prüfsumme',

@@ -87,6 +87,10 @@ const reasons: Words['refusals']['reasons'] = {
   recording_file_unavailable: 'Die Datei dieser Aufnahme ist nicht lesbar. Prüfen Sie den Datenträger der Zentrale.',
   recording_interface_not_found: 'Dieses Tongerät hat der Rekorder nicht. Wählen Sie ein anderes.',
   recording_job_not_stoppable: 'Davon ist etwas schon beendet oder wird gerade beendet. Lassen Sie es weg.',
+  library_damaged:
+    'Diese Aufnahme liegt nicht mehr dort, wohin sie übertragen wurde. Gibt es eine weitere Kopie, wird sie erneut übertragen.',
+  library_needs_s3: 'Nur S3-Ziele bewahren das Archiv.',
+  library_unreachable: 'Das Ziel, an dem diese Aufnahme liegt, antwortet nicht. Versuchen Sie es später erneut.',
   recording_not_cached: 'Die Datei dieser Aufnahme ist noch nicht angekommen. Warten Sie, bis sie gespeichert ist.',
   recurrence_never_occurs: 'So findet in zehn Jahren nichts statt. Ändern Sie, wann aufgenommen wird.',
   request_aborted: 'Die Übermittlung brach ab. Versuchen Sie es noch einmal.',
@@ -119,6 +123,8 @@ const reasons: Words['refusals']['reasons'] = {
   unknown_assignee: 'Eine dieser Personen oder Gruppen gibt es nicht mehr. Wählen Sie neu.',
   unknown_member: 'Einige dieser Mitglieder gibt es nicht mehr. Laden Sie die Gruppe neu.',
   upload_destination_exists: 'Ein Ziel mit dieser Kennung gibt es schon. Nehmen Sie eine andere.',
+  upload_destination_holds_library:
+    'Aufnahmen liegen nur an diesem Ziel. Übertragen Sie sie zuerst an ein anderes, das das Archiv bewahrt, oder löschen Sie sie.',
   upload_destination_in_use: 'Übertragungsregeln benutzen dieses Ziel. Geben Sie ihnen zuerst ein anderes.',
   upload_destination_secret_required:
     'Die Adresse hat sich geändert. Geben Sie Passwort oder geheimen Schlüssel noch einmal ein.',

@@ -109,6 +109,7 @@ export const settings: Words['settings'] = {
     's3.prefix': 'Ordner im Bucket',
     's3.accessKeyId': 'Zugriffsschlüssel-ID (Access Key ID)',
     's3.forcePathStyle': 'Adressen im Pfadstil (Bucket im Pfad)',
+    keepsLibrary: 'Bewahrt das Archiv: Aufnahmen dürfen nur hier liegen und werden von hier abgespielt',
     s3SecretAccessKey: 'Geheimer Zugriffsschlüssel',
     'smb.server': 'Server',
     'smb.share': 'Freigabe',

@@ -111,6 +111,8 @@ export const take = {
   forward: 'Forward 10 s',
   pause: 'Pause',
   profile: 'Profile',
+  held: 'Stored',
+  heldHere: 'on the controller',
   source: 'Source',
   sources: { ad_hoc: 'started by hand', schedule: 'scheduled' },
   checksum: 'Checksum',

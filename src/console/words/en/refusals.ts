@@ -30,6 +30,9 @@ export const refusals = {
     recording_file_unavailable: 'The file of this recording cannot be read: check the disk of the controller.',
     recording_interface_not_found: 'The recorder has no such device: choose another one.',
     recording_job_not_stoppable: 'One of these recordings has ended or is being stopped: leave it out.',
+    library_damaged: 'This take is no longer where it was uploaded to. If another copy is left, it is uploaded again.',
+    library_needs_s3: 'Only S3 destinations keep the library.',
+    library_unreachable: 'The destination that holds this take does not answer. Try again in a while.',
     recording_not_cached: 'The file of this recording has not arrived yet: wait until it is stored.',
     rollback_target_not_found: 'There is no earlier map to go back to: assign one.',
     id_used_before: 'This id exists or existed. Choose another.',
@@ -46,6 +49,8 @@ export const refusals = {
     unknown_assignee: 'Some of these people or groups are gone: choose again.',
     unknown_member: 'Some of these members are gone: load the group again.',
     upload_destination_exists: 'A destination with this id exists: choose another id.',
+    upload_destination_holds_library:
+      'Takes are at this destination alone: upload them to another one that keeps the library first, or delete them.',
     upload_destination_in_use: 'Upload policies use this destination: give them another one first.',
     upload_policy_disabled: 'This upload policy is off: enable it first.',
     upload_policy_exists: 'An upload policy with this id exists: choose another id.',

@@ -105,6 +105,7 @@ export const settings = {
     's3.prefix': 'Folder in the bucket',
     's3.accessKeyId': 'Access key ID',
     's3.forcePathStyle': 'Path-style addresses (bucket in the path)',
+    keepsLibrary: 'Keeps the library: takes may be here alone, and are played from here',
     s3SecretAccessKey: 'Secret access key',
     'smb.server': 'Server',
     'smb.share': 'Share',

@@ -235,8 +235,9 @@ export class Joiner {
     const event = this.updateEvent(fresh, group, gaps, now)
     chunks.joined(recordingId, group, revisionOf(set, group), joined.exact, event)
     health.judge(recordingId, now)
-    // Chunks are uploaded one by one as they arrive, the master as one file.
-    if (group === 'raw') this.parts.events.emit('recording.cached', { now, piece: 'master', queued: [], recordingId })
+    // Chunks are uploaded one by one as they arrive; the master as one file, and what is played where it may be played from.
+    const piece = group === 'raw' ? 'master' : 'joined'
+    this.parts.events.emit('recording.cached', { now, piece, queued: [], recordingId })
     const details = { chunkCount: sources.length, fileName: path.basename(file), rendition, size: joined.size }
     this.writeAudit(set, 'succeeded', now, { ...details, ...gaps }, before)
     return replaced ? [replaced] : []

@@ -2,6 +2,7 @@ import type { Config } from '../../config.ts'
 import type { FleetApi } from '../../fleet/api.ts'
 import type { Visibility } from '../../http/visibility.ts'
 import type { Base, Module } from '../../module.ts'
+import type { ClockApi } from '../../monitoring/clock/api.ts'
 import type { HealthApi } from '../../monitoring/health/api.ts'
 import { topics } from '../../scheduler/notifier.ts'
 import type { UploadsApi } from '../../uploads/api.ts'
@@ -9,6 +10,9 @@ import type { RecordingsApi } from '../api.ts'
 import { boardRoutes } from '../jobs/board.routes.ts'
 import { jobControlRoutes } from '../jobs/control.routes.ts'
 import { jobExportRoutes } from '../jobs/export.routes.ts'
+import { retentionPolicyStore } from '../retention/policies.store.ts'
+import { retention } from '../retention/retention.runner.ts'
+import { retentionStore } from '../retention/retention.store.ts'
 import { waveformRoutes } from '../waveforms/waveforms.routes.ts'
 import { waveformStore } from '../waveforms/waveforms.store.ts'
 import { Waveforms, waveformRunner } from '../waveforms/waveforms.ts'
@@ -19,6 +23,7 @@ import { playbackRoutes } from './playback.routes.ts'
 import { ticketStore } from './tickets.store.ts'
 
 interface Deps {
+  clock: ClockApi
   fleet: FleetApi
   health: HealthApi
   recordings: RecordingsApi
@@ -33,8 +38,10 @@ interface LibraryApi {
 export function createLibrary(base: Base, deps: Deps): Module<LibraryApi> {
   const { clock, config, db, events, log, notifier } = base
   const waveforms = waveformStore(db)
+  const ageing = ageingOf(base, deps)
   const making = new Waveforms({
     clock,
+    library: deps.uploads.library,
     log,
     takes: config.SVC_RECORDING_CACHE_DIR,
     tools: audioTools(config),
@@ -49,10 +56,34 @@ export function createLibrary(base: Base, deps: Deps): Module<LibraryApi> {
       ...waveformRoutes({ making, recordings: deps.recordings.recordings, waveforms }),
       ...jobRoutes(base, deps),
     ],
-    runners: [waveformRunner(waveforms, making)],
-    stop: () => making.stop(),
+    runners: [waveformRunner(waveforms, making), ageing.runner],
+    stop: async () => {
+      ageing.stop()
+      await making.stop()
+    },
   }
 }
+
+const ageingOf = (
+  { audit, config, db, log }: Base,
+  { clock, recordings: { openPlaybacks, paths, recordings }, uploads }: Deps,
+) =>
+  retention({
+    audit,
+    batch: config.SVC_RETENTION_RUNNER_BATCH_SIZE,
+    confirm: (id, signal) => uploads.library.confirm(recordings.files(id), signal),
+    db,
+    enabled: config.SVC_RETENTION_RUNNER_ENABLED,
+    held: openPlaybacks.held,
+    intervalSeconds: config.SVC_RETENTION_RUNNER_INTERVAL_SECONDS,
+    log,
+    paths,
+    policies: retentionPolicyStore(db),
+    stored: retentionStore(db),
+    takes: config.SVC_RECORDING_CACHE_DIR,
+    doubted: clock.doubted,
+    trusted: clock.trusted,
+  })
 
 const audioTools = (config: Config) => ({
   ffmpeg: config.SVC_FFMPEG_COMMAND,
@@ -81,10 +112,12 @@ function recordingRoutes(base: Base, { health, recordings: api, uploads }: Deps)
       clock,
       ids,
       chunks: api.chunks,
+      library: uploads.library,
       notifier,
       openPlaybacks,
       principals,
       recordings,
+      redirects: config.SVC_LIBRARY_REDIRECT,
       scope,
       takes,
       tickets: ticketStore(db),

@@ -4,7 +4,6 @@ import type { Ids } from '../../../kernel/ids.ts'
 import { API_PREFIX } from '../../../wire/headers.ts'
 import type { Permission } from '../../../wire/permissions.ts'
 import { type Rendition, RenditionQuery } from '../../../wire/recordings.ts'
-import { IN_PARTS, sendFile } from '../../http/files.ts'
 import { ConcurrencyLimit, tooManyStreams } from '../../http/places.ts'
 import type { UserPrincipal } from '../../http/principal.ts'
 import type { Principals } from '../../http/principals.ts'
@@ -13,6 +12,7 @@ import type { Scope } from '../../http/scope.ts'
 import { type Notifier, topics } from '../../scheduler/notifier.ts'
 import { isComing } from '../chunks/chunks.rules.ts'
 import type { ChunkStore } from '../chunks/chunks.store.ts'
+import { type Beyond, MEDIA_ANSWERS, sendTake } from './beyond.ts'
 import type { OpenPlaybacks } from './openplaybacks.ts'
 import { byRendition, chosenFile, contentTypeOf, downloadName } from './recordings.rules.ts'
 import type { RecordingFile, RecordingStore } from './recordings.store.ts'
@@ -24,9 +24,12 @@ interface Playback {
   clock: Clock
   ids: Ids
   chunks: ChunkStore
+  library: Beyond['library']
   openPlaybacks: OpenPlaybacks
   principals: Principals
   recordings: RecordingStore
+  /** Whether whoever asks is sent to the destination for what is only there. */
+  redirects: boolean
   scope: Scope
   takes: string
   tickets: TicketStore
@@ -178,14 +181,14 @@ interface Wanted {
 /** Sends a stored file; `ended` is called when the body is over. @throws Fail 409 when there is none. */
 async function sent(playback: Playback, wanted: Wanted, ended: () => void): Promise<Streamed> {
   const { disposition, id, rendition, request } = wanted
-  const { openPlaybacks, recordings, takes } = playback
+  const { openPlaybacks, recordings } = playback
   const recording = recordings.get(id)
   const file = await stored(playback, id, rendition, request.gone())
   if (!file)
     throw conflict('recording_not_cached', `${rendition === 'raw' ? 'The raw rendition' : 'Recording'} is not cached`)
   const name = downloadName(recording, file.path)
   openPlaybacks.expect(id, PAUSE_SECONDS)
-  const { response, size } = await sendFile(request, takes, {
+  const { response, size } = await sendTake(playback, request, file, {
     contentType: contentTypeOf(file.path),
     disposition,
     ended,
@@ -220,7 +223,7 @@ const mediaRoutes = (playback: Playback): AnyRoute[] => {
     stream({
       method: 'GET',
       path: '/recordings/:id/stream',
-      otherwise: IN_PARTS,
+      otherwise: MEDIA_ANSWERS,
       ...listen,
       action: 'recordings.playback.stream',
       query: RenditionQuery,
@@ -230,7 +233,7 @@ const mediaRoutes = (playback: Playback): AnyRoute[] => {
     stream({
       method: 'GET',
       path: '/recordings/:id/file',
-      otherwise: IN_PARTS,
+      otherwise: MEDIA_ANSWERS,
       ...download,
       action: 'recordings.download.file',
       query: RenditionQuery,

@@ -7,6 +7,7 @@ import { captureOf, type OfJob, undeliveredOf } from './capture.rules.ts'
 import { captureStore, JOB_OF_RECORDING } from './captures.store.ts'
 import { recordingCounts } from './counts.store.ts'
 import { facetStore } from './facets.store.ts'
+import { PLACES } from './held.rules.ts'
 import { SMALL_SET } from './listing.rules.ts'
 import { listingStore, type SearchStore, searchStore } from './listing.store.ts'
 import { chosenFile, distinctTags, isActive, type StoredRendition, settledStatus } from './recordings.rules.ts'
@@ -34,6 +35,8 @@ export interface RecordingFile {
   checksum: string
   durationSeconds: number | null
   jobId: string | null
+  /** 1: its bytes are on this disk; 0: at destinations alone. */
+  local: number
   /** 1: made of the chunks of the take; 0: it came as one file. */
   joined: number
   mimeType: string
@@ -43,7 +46,7 @@ export interface RecordingFile {
   sizeBytes: number
   storedAt: string
 }
-type NewFile = Omit<RecordingFile, 'storedAt'> & { details?: RenditionDetails | undefined }
+type NewFile = Omit<RecordingFile, 'local' | 'storedAt'> & { details?: RenditionDetails | undefined }
 
 /** The editable fields; absent keeps the value, null clears it. */
 interface RecordingChanges {
@@ -56,9 +59,10 @@ interface RecordingChanges {
 
 type Paths = 'cachePath' | 'enhancedCachePath' | 'rawCachePath'
 type OfItsJob = 'capture' | 'progress' | 'undelivered'
-type Aggregated = 'cached' | 'checksum' | 'renditions' | 'waveformPreview' | OfItsJob | Paths
+type Aggregated = 'cached' | 'checksum' | 'held' | 'renditions' | 'waveformPreview' | OfItsJob | Paths
 type Row = { [K in Exclude<keyof Recording, Aggregated>]-?: Recording[K] | null } & {
   files: string
+  held: string
   job: string | null
   previews: string | null
   tags: string
@@ -76,6 +80,7 @@ const COLUMNS = `r.id, r.name, r.folder, r.notes, r.transcript_snippets AS trans
     AS uploadPolicyIds,
   (SELECT json_group_object(rendition, json_object('path', path, 'checksum', checksum)) FROM recording_files
     WHERE recording_id = r.id) AS files,
+  ${PLACES} AS held,
   ${JOB_OF_RECORDING} AS job,
   (SELECT failure_reason FROM recording_jobs WHERE recording_id = r.id AND status = 'failed'
     AND r.status = 'failed' ORDER BY created_at DESC, id DESC LIMIT 1) AS failureReason,
@@ -86,11 +91,12 @@ const PATHS = `SELECT path FROM recording_files WHERE recording_id = @id
   UNION ALL SELECT path FROM recording_chunk_files WHERE recording_id = @id`
 
 const FILE_COLUMNS = `recording_id AS recordingId, rendition, path, checksum, size_bytes AS sizeBytes,
-  mime_type AS mimeType, duration_seconds AS durationSeconds, job_id AS jobId, joined, stored_at AS storedAt`
+  mime_type AS mimeType, duration_seconds AS durationSeconds, job_id AS jobId, joined, local,
+  stored_at AS storedAt`
 
 /** A row of `COLUMNS` in its wire format. */
 function recordingOf(row: Row): Recording {
-  const { files: stored, job: told, previews, tags, uploadPolicyIds, transcriptSnippets, ...plain } = row
+  const { files: stored, held, job: told, previews, tags, uploadPolicyIds, transcriptSnippets, ...plain } = row
   const job = told === null ? undefined : (JSON.parse(told) as OfJob)
   const files = JSON.parse(stored) as Files
   const primary = chosenFile(files)
@@ -101,6 +107,7 @@ function recordingOf(row: Row): Recording {
     capture: job && captureOf(job),
     checksum: primary?.checksum,
     enhancedCachePath: files.enhanced?.path,
+    held: JSON.parse(held),
     progress: job?.progress,
     rawCachePath: files.raw?.path,
     tags: JSON.parse(tags),
@@ -330,14 +337,14 @@ function attachments(db: Db) {
        @details)
      ON CONFLICT (recording_id, rendition) DO UPDATE SET path = excluded.path, checksum = excluded.checksum,
        size_bytes = excluded.size_bytes, mime_type = excluded.mime_type, duration_seconds = excluded.duration_seconds,
-       job_id = excluded.job_id, joined = excluded.joined, stored_at = excluded.stored_at,
+       job_id = excluded.job_id, joined = excluded.joined, local = 1, stored_at = excluded.stored_at,
        details = iif(excluded.checksum = checksum, coalesce(excluded.details, details), excluded.details)`,
   )
   const lengthen = db.stmt<{ id: string; seconds: number; now: string }>(
     `UPDATE recordings SET duration_seconds = @seconds, updated_at = @now WHERE id = @id`,
   )
   const pathsOf = db.stmt<{ id: string }, { path: string }>(PATHS)
-  const forget = ['recording_files', 'chunked_recordings', 'upload_queue'].map((table) =>
+  const forget = ['recording_files', 'chunked_recordings', 'upload_queue', 'remote_copies'].map((table) =>
     db.stmt<{ id: string }>(`DELETE FROM ${table} WHERE recording_id = @id`),
   )
   const restart = db.stmt<{ id: string; now: string }>(

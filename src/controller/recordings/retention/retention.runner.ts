@@ -1,5 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { diskRoom } from '../../../kernel/disk.ts'
+import { Fail } from '../../../kernel/fail.ts'
+import type { Log } from '../../../kernel/log.ts'
 import type { RetentionPolicy } from '../../../wire/retention.ts'
 import type { Audit } from '../../http/audit.ts'
 import type { PathClaims } from '../../http/claims.ts'
@@ -22,6 +24,9 @@ interface Parts {
   audit: Audit
   /** Maximum of takes deleted per pass, all policies together. */
   batch: number
+  /** Asks the destinations whether they still hold the take. @throws Fail when they do not answer */
+  confirm: (recordingId: string, signal: AbortSignal) => Promise<boolean>
+  log: Log
   paths: PathClaims
   db: Db
   /** Stamps that say more age than there is. */
@@ -47,6 +52,8 @@ interface Pass {
   bytes: number
   deleted: number
   failed: number
+  /** A destination did not answer: takes that only it would hold wait for another pass. */
+  silent?: boolean
 }
 
 const ACTOR = systemActor('retention-runner')
@@ -116,7 +123,7 @@ async function findCandidates(
 }
 
 async function remove(
-  parts: Parts,
+  parts: Running,
   policy: RetentionPolicy,
   { id }: Candidate,
   reason: Reason,
@@ -124,12 +131,15 @@ async function remove(
   now: string,
 ): Promise<void> {
   const { db, held, paths, stored } = parts
+  if (stored.held(id) && !(await confirmed(parts, id, pass))) return
   // Checked again in the same turn as the write: a player may have started since.
   if (held(id)) return
   const { done: cleared, failures } = await paths.removing((discard) =>
     db.tx(() => {
       const cleared = stored.clear(policy, id, now)
-      if (cleared) auditTake(parts, id, 'cache_deleted', reason, now, { ...sizeOf(cleared), policyId: policy.id })
+      const kept = cleared?.freed ? { keptAtDestination: true } : {}
+      if (cleared)
+        auditTake(parts, id, 'cache_deleted', reason, now, { ...sizeOf(cleared), ...kept, policyId: policy.id })
       discard(cleared?.paths ?? [])
       return cleared
     }),
@@ -145,6 +155,19 @@ async function remove(
     policyId: policy.id,
   }
   db.tx(() => auditTake(parts, id, 'cache_failed', 'retention_delete_failed', now, details))
+}
+
+/** Whether a destination has the take now, long after it was uploaded: it is about to be nowhere else. */
+async function confirmed({ confirm, log, signal }: Running, id: string, pass: Pass): Promise<boolean> {
+  if (pass.silent) return false
+  try {
+    return await confirm(id, signal)
+  } catch (e) {
+    if (!(e instanceof Fail)) throw e
+    pass.silent = true
+    log.warn('takes stay on this disk: their destination does not answer', { recordingId: id })
+    return false
+  }
 }
 
 const sizeOf = ({ bytes, paths }: { bytes: number; paths: string[] }) => ({ bytes, fileCount: paths.length })
@@ -179,7 +202,7 @@ function auditPass({ audit, db }: Parts, pass: Pass, now: string): void {
       {
         action: 'recordings.retention.runner.completed',
         actor: ACTOR,
-        details: { ...pass },
+        details: { bytes: pass.bytes, deleted: pass.deleted, failed: pass.failed },
         outcome: pass.failed > 0 ? 'partial' : 'succeeded',
         permission: 'recording:delete',
         target: { type: 'recording_collection' },

@@ -1,16 +1,20 @@
 import { realpath } from 'node:fs/promises'
 import * as path from 'node:path'
 import { type Clock, iso, isoPlus } from '../../../kernel/clock.ts'
+import { hasCode } from '../../../kernel/durable.ts'
 import { Fail } from '../../../kernel/fail.ts'
 import type { Log } from '../../../kernel/log.ts'
 import { faultWords } from '../../../kernel/words.ts'
 import type { Runner } from '../../scheduler/ticker.ts'
+import type { UploadsApi } from '../../uploads/api.ts'
 import type { RecordingFile } from '../library/recordings.store.ts'
 import { type AudioTools, measuredPeaks } from './peaks.ffmpeg.ts'
 import type { WaveformStore } from './waveforms.store.ts'
 
 interface Parts {
   clock: Clock
+  /** Lends files that are no longer on this disk. */
+  library: Pick<UploadsApi['library'], 'borrow' | 'has'>
   log: Log
   /** Directory of the stored files. */
   takes: string
@@ -107,17 +111,27 @@ export class Waveforms {
   }
 
   private async make(wanted: Wanted, running: { progress: number }): Promise<void> {
-    const { clock, takes, tools, waveforms } = this.parts
+    const { clock, tools, waveforms } = this.parts
     const { checksum, recordingId } = wanted
     try {
-      const file = await confined(takes, wanted.path)
-      const made = await measuredPeaks(tools, file, this.ending.signal, (part) => {
+      const { file, giveBack } = await this.located(wanted)
+      const seen = (part: number): void => {
         running.progress = part
-      })
+      }
+      const made = await measuredPeaks(tools, file, this.ending.signal, seen).finally(giveBack)
       waveforms.keep(recordingId, checksum, made, iso(clock.now()))
     } catch (e) {
       // Only the waveform is missing: clients get an error, the audio is unaffected.
       if (!this.ending.signal.aborted) this.failed(wanted, faultWords(e))
+    }
+  }
+
+  private async located(wanted: Wanted): Promise<{ file: string; giveBack?: () => Promise<void> }> {
+    try {
+      return { file: await confined(this.parts.takes, wanted.path) }
+    } catch (e) {
+      if (!hasCode(e, 'ENOENT') || !this.parts.library.has(wanted)) throw e
+      return this.parts.library.borrow(wanted, this.ending.signal)
     }
   }
 

@@ -177,7 +177,7 @@ test('a take teaches only when it is whole, without alarm, gap or test tone, and
   const h = await listening()
   const file = (id: string, details: object) =>
     h.k.sql(
-      `INSERT INTO recording_files VALUES (?, 'primary', ?, 'sha256:00', 1000, 'audio/wav', 7, NULL, 0, ?, ?)`,
+      `INSERT INTO recording_files VALUES (?, 'primary', ?, 'sha256:00', 1000, 'audio/wav', 7, NULL, 0, ?, ?, 1)`,
       id,
       `${id}.wav`,
       h.k.now(),

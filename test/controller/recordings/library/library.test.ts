@@ -21,6 +21,7 @@ test('a recording reads as the contract has it: optional fields are absent, aggr
     durationSeconds: 0,
     folder: 'Ad Hoc',
     healthStatus: 'unknown',
+    held: [],
     id: 'r1',
     name: 'Council',
     nodeId: 'n1',

@@ -172,13 +172,37 @@ test('a take that plays, or was just given to a player, stays until it is over',
   await k.close()
 })
 
-test('only what was uploaded goes where the policy asks for that', async () => {
+test('only what was uploaded and verified at every destination goes where the policy asks for that', async () => {
   const k = kit()
   const t = await world(k, { maxAgeDays: 1, deleteOnlyAfterUploaded: true })
+  const sent = (id: string, ways: [destination: string, verification: string | null][]): void => {
+    t.take(id, 9, { status: 'uploaded' })
+    for (const [i, [destination, verification]] of ways.entries())
+      k.sql(
+        `INSERT INTO upload_queue (id, recording_id, destination_id, provider, status, max_attempts, next_attempt_at, cache_path,
+           checksum, file_name, verification, created_at, updated_at)
+         VALUES (?, ?, ?, 's3', 'succeeded', 5, '', '', 'sha256:00', 'a.wav', ?, '', '')`,
+        `${id}-${i}`,
+        id,
+        destination,
+        verification,
+      )
+  }
   t.take('here', 9)
-  t.take('sent', 9, { status: 'uploaded' })
+  sent('claimed', [])
+  sent('accepted', [['d1', 'provider_accepted']])
+  sent('half', [
+    ['d1', 'matched'],
+    ['d2', 'provider_accepted'],
+  ])
+  sent('unseen', [['d1', null]])
+  sent('again', [
+    ['d1', 'provider_accepted'],
+    ['d1', 'provider_validated'],
+  ])
+  sent('read', [['d1', 'matched']])
   await k.tick('retention')
-  assert.deepEqual(t.left(), ['here'])
+  assert.deepEqual(t.left(), ['accepted', 'claimed', 'half', 'here', 'unseen'])
   await k.close()
 })
 

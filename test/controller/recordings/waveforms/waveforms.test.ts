@@ -22,6 +22,7 @@ function sound(k: Kit, name: string, ...options: string[]): string {
 const making = (k: Kit, tools: Partial<typeof TOOLS> = {}) =>
   new Waveforms({
     clock: { now: () => 0, monotonic: () => 0 },
+    library: { borrow: () => assert.fail('it is here'), has: () => false },
     log: {
       debug() {},
       info() {},
