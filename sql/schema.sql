@@ -362,6 +362,23 @@ CREATE TABLE job_kinds (
   UNIQUE (node_id, status, backend, interface, words)
 ) STRICT;
 
+CREATE TABLE manifest_queue (
+  recording_id    TEXT NOT NULL REFERENCES recordings (id) ON DELETE CASCADE,
+  destination_id  TEXT NOT NULL DEFAULT '',
+  revision        INTEGER NOT NULL DEFAULT 0,  -- counts changes: one that comes while the manifest is written is not lost
+  attempts        INTEGER NOT NULL DEFAULT 0,  -- failed ones since the last change
+  due_at          TEXT NOT NULL DEFAULT '',    -- '': at once
+  PRIMARY KEY (recording_id, destination_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE manifest_walks (
+  kind  TEXT NOT NULL CHECK (kind IN ('all', 'node', 'room', 'schedule')),
+  id    TEXT NOT NULL DEFAULT '',
+  at    TEXT NOT NULL DEFAULT '',
+  seq   INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (kind, id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE multipart_uploads (
   destination_id TEXT NOT NULL REFERENCES upload_destinations (id) ON DELETE CASCADE,
   object_key     TEXT NOT NULL,
@@ -1151,6 +1168,8 @@ CREATE INDEX jobs_recording ON recording_jobs (recording_id, created_at);
 
 CREATE INDEX jobs_status ON recording_jobs (status, created_at);
 
+CREATE INDEX manifest_queue_due ON manifest_queue (destination_id, due_at);
+
 CREATE INDEX multipart_uploads_begun ON multipart_uploads (begun_at);
 
 CREATE INDEX node_credentials_creator ON node_credentials (created_by);
@@ -1504,6 +1523,78 @@ CREATE TRIGGER jobs_moved AFTER UPDATE OF status, claimed_by, failure_reason, no
 WHEN (old.status, old.claimed_by, old.failure_reason, old.node_id) IS NOT (new.status, new.claimed_by, new.failure_reason, new.node_id)
 BEGIN
   UPDATE recording_jobs SET cell = NULL WHERE seq = new.seq;
+END;
+
+CREATE TRIGGER manifest_of_chunk AFTER INSERT ON recording_chunk_files BEGIN
+  INSERT INTO manifest_queue (recording_id, due_at)
+    SELECT id, iif(status = 'recording' AND new.idx > 1, strftime('%Y-%m-%dT%H:%M:%fZ', new.stored_at, '+300 seconds'), '')
+      FROM recordings WHERE id = new.recording_id
+    ON CONFLICT DO UPDATE SET revision = revision + 1, attempts = 0, due_at = min(due_at, excluded.due_at);
+END;
+
+CREATE TRIGGER manifest_of_file AFTER INSERT ON recording_files BEGIN
+  INSERT INTO manifest_queue (recording_id) VALUES (new.recording_id)
+    ON CONFLICT DO UPDATE SET revision = revision + 1, attempts = 0, due_at = '';
+END;
+
+CREATE TRIGGER manifest_of_other_chunk AFTER UPDATE ON recording_chunk_files BEGIN
+  INSERT INTO manifest_queue (recording_id) VALUES (new.recording_id)
+    ON CONFLICT DO UPDATE SET revision = revision + 1, attempts = 0, due_at = '';
+END;
+
+CREATE TRIGGER manifest_of_other_file AFTER UPDATE ON recording_files BEGIN
+  INSERT INTO manifest_queue (recording_id) VALUES (new.recording_id)
+    ON CONFLICT DO UPDATE SET revision = revision + 1, attempts = 0, due_at = '';
+END;
+
+CREATE TRIGGER manifest_of_recording AFTER UPDATE OF name, folder, notes, transcript_snippets, source, status, health_status,
+  recorded_at, duration_seconds, node_id, room_id, schedule_id, recording_profile_id, retention_policy_id, watchdog_policy_id
+ON recordings WHEN new.cached = 1 OR EXISTS (SELECT 1 FROM recording_chunk_files WHERE recording_id = new.id) BEGIN
+  INSERT INTO manifest_queue (recording_id, due_at)
+    VALUES (new.id, iif(new.status = 'recording', strftime('%Y-%m-%dT%H:%M:%fZ', new.updated_at, '+300 seconds'), ''))
+    ON CONFLICT DO UPDATE SET revision = revision + 1, attempts = 0, due_at = min(due_at, excluded.due_at);
+END;
+
+CREATE TRIGGER manifest_of_uploaded AFTER UPDATE OF status ON upload_queue
+WHEN new.status = 'succeeded' AND old.status <> 'succeeded' BEGIN
+  INSERT INTO manifest_queue (recording_id, destination_id) VALUES (new.recording_id, new.destination_id)
+    ON CONFLICT DO UPDATE SET revision = revision + 1, attempts = 0, due_at = '';
+END;
+
+CREATE TRIGGER manifest_queued AFTER INSERT ON manifest_queue WHEN new.destination_id = '' BEGIN
+  INSERT INTO manifest_queue (recording_id, destination_id)
+    SELECT DISTINCT recording_id, destination_id FROM upload_queue WHERE recording_id = new.recording_id AND status = 'succeeded'
+    ON CONFLICT DO UPDATE SET revision = revision + 1, attempts = 0, due_at = '';
+END;
+
+CREATE TRIGGER manifest_queued_again AFTER UPDATE OF revision ON manifest_queue WHEN new.destination_id = '' BEGIN
+  INSERT INTO manifest_queue (recording_id, destination_id)
+    SELECT DISTINCT recording_id, destination_id FROM upload_queue WHERE recording_id = new.recording_id AND status = 'succeeded'
+    ON CONFLICT DO UPDATE SET revision = revision + 1, attempts = 0, due_at = '';
+END;
+
+CREATE TRIGGER manifest_without_chunk AFTER DELETE ON recording_chunk_files BEGIN
+  INSERT INTO manifest_queue (recording_id) SELECT id FROM recordings WHERE id = old.recording_id
+    ON CONFLICT DO UPDATE SET revision = revision + 1, attempts = 0, due_at = '';
+END;
+
+CREATE TRIGGER manifest_without_file AFTER DELETE ON recording_files BEGIN
+  INSERT INTO manifest_queue (recording_id) SELECT id FROM recordings WHERE id = old.recording_id
+    ON CONFLICT DO UPDATE SET revision = revision + 1, attempts = 0, due_at = '';
+END;
+
+CREATE TRIGGER manifests_of_node AFTER UPDATE OF alias, site, room ON nodes
+WHEN (old.alias, old.site, old.room) IS NOT (new.alias, new.site, new.room) BEGIN
+  INSERT INTO manifest_walks (kind, id) VALUES ('node', new.id) ON CONFLICT DO UPDATE SET at = '', seq = 0;
+END;
+
+CREATE TRIGGER manifests_of_room AFTER UPDATE OF site, name, building, floor ON rooms
+WHEN (old.site, old.name, old.building, old.floor) IS NOT (new.site, new.name, new.building, new.floor) BEGIN
+  INSERT INTO manifest_walks (kind, id) VALUES ('room', new.id) ON CONFLICT DO UPDATE SET at = '', seq = 0;
+END;
+
+CREATE TRIGGER manifests_of_schedule AFTER UPDATE OF name ON schedules WHEN old.name <> new.name BEGIN
+  INSERT INTO manifest_walks (kind, id) VALUES ('schedule', new.id) ON CONFLICT DO UPDATE SET at = '', seq = 0;
 END;
 
 CREATE TRIGGER recording_facets_added AFTER INSERT ON recording_facets BEGIN

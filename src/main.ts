@@ -19,6 +19,7 @@ const PROGRAMS: [name: string, about: string, load: () => Promise<{ main: Main }
   ['record', 'make one take on a recorder and bring its file here', () => import('./system/provision/record.ts')],
   ['backup', 'copy the database, and the audio, while it is used', () => import('./controller/cli/backup.ts')],
   ['restore', 'put a backup in place', () => import('./controller/cli/restore.ts')],
+  ['rebuild', 'make a database from takes and their manifests', () => import('./controller/cli/rebuild/rebuild.ts')],
   ['check', 'look for damage: database, audio, unknown files', () => import('./controller/cli/check.ts')],
   ['doctor', 'what is wrong on this box, and what to do', () => import('./doctor/doctor.ts')],
   ['support', 'pack what support needs into one file', () => import('./doctor/support.ts')],
@@ -35,7 +36,6 @@ ${PROGRAMS.map(([name, about]) => `  ${name.padEnd(12)} ${about}`).join('\n')}
 `
 
 const outlets = openOutlets()
-
 const called = (name: string | undefined) => PROGRAMS.find(([one]) => one === name)
 
 async function run([name, ...args]: string[]): Promise<number> {

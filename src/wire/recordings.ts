@@ -6,7 +6,8 @@ import { Denoiser } from './runtime.ts'
 import { instant, offsetInstant, Page, prose, query, someField, text, toldText } from './scalars.ts'
 
 const RECORDING_STATUSES = ['queued', 'recording', 'completed', 'failed', 'cached', 'uploaded', 'partial'] as const
-export type RecordingStatus = (typeof RECORDING_STATUSES)[number]
+export const RecordingStatus = z.enum(RECORDING_STATUSES)
+export type RecordingStatus = z.infer<typeof RecordingStatus>
 export const HEALTHS = ['healthy', 'warning', 'critical', 'unknown'] as const
 export const JOB_STATUSES = ['queued', 'running', 'stop_requested', 'cancelled', 'completed', 'failed'] as const
 export type JobStatus = (typeof JOB_STATUSES)[number]

@@ -20,6 +20,7 @@ import { lists } from './lists.ts'
 import { type Judged, judged, type Row, table } from './measure.ts'
 import { agentMemory } from './memory.ts'
 import { nodesList } from './nodes.ts'
+import { rebuild } from './rebuild.ts'
 import { s3 } from './s3.ts'
 import { scale } from './scale.ts'
 import { start } from './start.ts'
@@ -43,6 +44,7 @@ const BENCHES: Record<string, (place: Place) => Promise<Row[]>> = {
   library,
   lists,
   scale,
+  rebuild,
   meters: agentMeters,
   listen: agentListen,
   console: consoleRows,

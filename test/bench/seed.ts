@@ -1,7 +1,7 @@
 // Fills a migrated database with years of a busy fleet, table by table. usage: node test/bench/seed.ts FILE [--recordings N]
 import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
-import { gramsOf, searchText } from '../../src/controller/recordings/library/search.rules.ts'
+import { fillCells, fillTexts } from '../../src/controller/recordings/library/refill.store.ts'
 import { Db } from '../../src/controller/store/db.ts'
 import { embedded, migrate } from '../../src/controller/store/migrate.ts'
 import { seedAudit } from './seed.audit.ts'
@@ -103,46 +103,8 @@ const jobs: Table = (db, { jobs, recordings }) =>
       iif(r.status = 'recording', NULL, r.recorded_at), iif(r.status = 'failed', 'lease_expired', NULL)
     FROM k CROSS JOIN recordings r ON r.seq = n`)
 
-/** Everything triggers keep, from what is there. */
-const cells: Table = (db) =>
-  db.exec(`
-    INSERT INTO recording_scopes (node_id, room_id, schedule_id)
-      SELECT DISTINCT coalesce(node_id, ''), coalesce(room_id, ''), coalesce(schedule_id, '') FROM recordings;
-    INSERT INTO recording_cells (scope_id, profile_id, source, status, health, cached, n)
-      SELECT s.id, coalesce(r.recording_profile_id, ''), r.source, r.status, r.health_status, r.cached, count(*)
-        FROM recordings r JOIN recording_scopes s ON s.node_id = coalesce(r.node_id, '') AND s.room_id = coalesce(r.room_id, '')
-          AND s.schedule_id = coalesce(r.schedule_id, '') GROUP BY 1, 2, 3, 4, 5, 6;
-    UPDATE recordings AS r SET local = cached, cell = (SELECT c.id FROM recording_scopes s JOIN recording_cells c ON c.scope_id = s.id
-      WHERE s.node_id = coalesce(r.node_id, '') AND s.room_id = coalesce(r.room_id, '') AND s.schedule_id = coalesce(r.schedule_id, '')
-        AND c.profile_id = coalesce(r.recording_profile_id, '') AND c.source = r.source AND c.status = r.status AND c.health = r.health_status AND c.cached = r.cached);
-    INSERT INTO recording_facets SELECT v.facet, v.value, c.scope_id, count(*) FROM recording_values v
-      JOIN recordings r ON r.seq = v.seq JOIN recording_cells c ON c.id = r.cell GROUP BY 3, 1, 2;
-    INSERT INTO recording_facet_totals SELECT facet, value, sum(n) FROM recording_facets GROUP BY 1, 2`)
-
-type TextRow = { seq: number; notes: string | null; snippets: string | null } & Record<
-  'folder' | 'id' | 'name' | 'policies' | 'tags',
-  string
->
-
-const texts: Table = (db) => {
-  const rows = db.prepare<
-    [number],
-    TextRow
-  >(`SELECT r.seq, r.id, r.name, r.folder, r.notes, r.transcript_snippets AS snippets,
-    (SELECT json_group_array(tag ORDER BY position) FROM recording_tags WHERE recording_id = r.id) AS tags,
-    (SELECT json_group_array(policy_id) FROM recording_upload_policies WHERE recording_id = r.id) AS policies
-    FROM recordings r WHERE r.seq > ? ORDER BY r.seq LIMIT 20000`)
-  const text = db.prepare('INSERT INTO recording_texts VALUES (?, ?)')
-  const grams = db.prepare('INSERT INTO recording_grams (rowid, grams) VALUES (?, ?)')
-  const put = (r: TextRow): void => {
-    const lists = [r.tags, r.snippets ?? '[]', r.policies].flatMap((list) => JSON.parse(list) as string[])
-    const found = searchText([r.name, r.folder, r.notes, ...lists, r.id])
-    text.run(r.seq, found)
-    grams.run(r.seq, gramsOf(found))
-  }
-  for (let some = rows.all(0); some.length > 0; some = rows.all(some.at(-1)?.seq ?? 0)) for (const row of some) put(row)
-  db.exec(`INSERT INTO recording_grams (recording_grams) VALUES ('optimize')`)
-}
+const cells: Table = (db) => fillCells(db)
+const texts: Table = (db) => fillTexts(db)
 
 /** In this order; those of a group are filled without their indexes and triggers, which are made again after. */
 const audit: Table = (db, { audit: rows, recordings }) => {

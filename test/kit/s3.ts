@@ -230,6 +230,22 @@ export async function s3Server(options: S3Options = {}) {
     xml(response, 200, `<ListMultipartUploadsResult>${listed.join('')}</ListMultipartUploadsResult>`)
   }
 
+  /** One page of keys, in their order; `continuation-token` is the last key of the page before. */
+  function list(request: IncomingMessage, response: ServerResponse, bucket: string, query: URLSearchParams): void {
+    authenticated(request)
+    const [after, prefix] = [query.get('continuation-token') ?? '', `${bucket}/${query.get('prefix') ?? ''}`]
+    const keys = [...objects.keys()].filter((key) => key.startsWith(prefix)).map((key) => key.slice(bucket.length + 1))
+    const page = keys.sort().filter((key) => key > after)
+    const shown = page.slice(0, 5)
+    const contents = shown.map((key) => {
+      const size = objects.get(`${bucket}/${key}`)?.size
+      const text = key.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+      return `<Contents><Key>${text}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><Size>${size}</Size></Contents>`
+    })
+    const next = page.length > shown.length ? `<NextContinuationToken>${shown.at(-1)}</NextContinuationToken>` : ''
+    xml(response, 200, `<ListBucketResult>${contents.join('')}${next}</ListBucketResult>`)
+  }
+
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://x')
     const [, bucket = '', ...rest] = url.pathname.split('/').map(decodeURIComponent)
@@ -244,6 +260,7 @@ export async function s3Server(options: S3Options = {}) {
     if (operation === 'complete') return complete(request, response, id ?? '')
     if (operation === 'put') return put(request, response, key)
     if (operation === 'head') return head(request, response, key)
+    if (operation === 'list') return list(request, response, bucket, url.searchParams)
     if (operation === 'get') return get(request, response, key)
     if (operation === 'uploads') return listUploads(request, response, bucket, url.searchParams.get('prefix') ?? '')
     if (operation !== 'abort') throw new Refusal(405, 'MethodNotAllowed', operation)
@@ -286,6 +303,7 @@ function operationOf(method: string, url: URL): string {
   if (method === 'POST') return has('uploads') ? 'create' : has('uploadId') ? 'complete' : 'post'
   if (method === 'PUT') return has('partNumber') ? 'part' : 'put'
   if (method === 'GET' && has('uploads')) return 'uploads'
+  if (method === 'GET' && has('list-type')) return 'list'
   if (method === 'DELETE') return has('uploadId') ? 'abort' : 'delete'
   return method.toLowerCase()
 }

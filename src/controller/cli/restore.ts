@@ -105,11 +105,18 @@ function prepare(draft: string, { addon }: ControllerFiles, now: string): Ended 
       const details = endCredentials(db, now)
       const entry = { action: 'controller.restored', actor: systemActor('restore'), outcome: 'succeeded' } as const
       audit(db, randomIds, 0).write({ ...entry, details: { ...details }, target: { type: 'controller' } }, now)
+      queueAllManifests(db)
       return details
     })
   } finally {
     db.close()
   }
+}
+
+/** Backups and destinations give takes back without manifests of this disk; a backup of an older version knows of none. */
+function queueAllManifests(db: Db): void {
+  const table = db.raw.prepare("SELECT 1 FROM sqlite_master WHERE name = 'manifest_walks'").get()
+  if (table) db.raw.exec("INSERT INTO manifest_walks (kind) VALUES ('all') ON CONFLICT DO UPDATE SET at = '', seq = 0")
 }
 
 interface Ended {
@@ -211,6 +218,7 @@ async function missingTakes(place: ControllerFiles): Promise<number> {
     const uploaded = fromDestinations(db, place, (line) => say(`${line}\n`))
     const from = either(uploaded, fromChunks(db, place, uploaded))
     const report = await copyTakes(db, from, place.takes, progress())
+    if (report.copied > 0) db.tx(() => queueAllManifests(db))
     return reportTakes('Audio from destinations', 'at no destination and not here', report)
   } finally {
     db.close()

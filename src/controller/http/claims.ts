@@ -1,3 +1,4 @@
+import { MANIFEST_SUFFIX } from '../../wire/manifests.ts'
 import { removeFiles } from './files.ts'
 
 /** A file that could not be removed, and why. */
@@ -5,6 +6,8 @@ interface RemovalFailure {
   error: string
   path: string
 }
+
+const withManifest = (path: string): string[] => [path, path + MANIFEST_SUFFIX]
 
 /**
  * Paths at which files are being stored or removed right now. One process writes the takes, so a claim in memory is
@@ -34,7 +37,8 @@ export class PathClaims {
   /**
    * Runs a transaction that deletes rows, then removes the files it marked. Rows go first: a file without a row is swept
    * later, while a row without its file would offer a take that is gone. Call `discard` inside the transaction: from
-   * then on nobody stores a file at these paths; a path where one is being stored already is skipped.
+   * then on nobody stores a file at these paths; a path where one is being stored already is skipped. What is told of a
+   * file beside it goes with it.
    */
   async removing<T>(work: (discard: (paths: readonly string[]) => void) => T | Promise<T>): Promise<{
     done: T
@@ -50,7 +54,7 @@ export class PathClaims {
     }
     try {
       const done = await work(discard)
-      return { done, failures: await removeFiles(this.takes, mine) }
+      return { done, failures: await removeFiles(this.takes, mine.flatMap(withManifest)) }
     } finally {
       for (const path of mine) this.held.delete(path)
     }

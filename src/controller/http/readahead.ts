@@ -2,6 +2,8 @@ import type { ByteRange } from './files.ts'
 
 // Read before the client asks, per answer.
 const AHEAD_BYTES = 4 * 1024 * 1024
+// Every piece of an answer costs the same, however short: short ones that are there already go together.
+const PIECE_BYTES = 256 * 1024
 
 /**
  * Reads a source up to 4 MiB ahead of its consumer, so that its delays and the client's do not add up. An error of the source
@@ -29,11 +31,22 @@ export class ReadAhead {
       await new Promise<void>((resolve) => {
         this.wakeReader = resolve
       })
-    const piece = this.queue.shift()
+    const piece = this.taken()
     if (piece === undefined && this.fault !== undefined) throw this.fault
     this.bytes -= piece?.length ?? 0
     this.wakeSource()
     return piece
+  }
+
+  private taken(): Uint8Array | undefined {
+    let [count, bytes] = [0, 0]
+    for (const { length } of this.queue) {
+      if (count > 0 && bytes + length > PIECE_BYTES) break
+      bytes += length
+      count++
+    }
+    const pieces = this.queue.splice(0, count)
+    return pieces.length > 1 ? Buffer.concat(pieces, bytes) : pieces[0]
   }
 
   /** Nobody wants the rest: ends the source. */

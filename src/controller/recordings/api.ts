@@ -9,6 +9,7 @@ import type { RecordingCounts } from './library/counts.store.ts'
 import type { OpenPlaybacks } from './library/openplaybacks.ts'
 import type { RecordingService } from './library/recordings.service.ts'
 import type { RecordingStore } from './library/recordings.store.ts'
+import type { ManifestStore } from './manifests/manifests.store.ts'
 import type { ProfileStore } from './profiles/profiles.store.ts'
 import type { PolicyStore } from './retention/policies.store.ts'
 
@@ -24,6 +25,8 @@ export interface RecordingsApi {
   jobService: JobService
   jobs: JobStore
   leases: LeaseStore
+  /** What is told of takes beside their files. */
+  manifests: ManifestStore
   /** Paths of files that are being stored or removed. */
   paths: PathClaims
   openPlaybacks: OpenPlaybacks

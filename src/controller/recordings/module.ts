@@ -24,6 +24,8 @@ import { recordingCounts } from './library/counts.store.ts'
 import { openPlaybacks } from './library/openplaybacks.ts'
 import { recordingService } from './library/recordings.service.ts'
 import { recordingStore } from './library/recordings.store.ts'
+import { manifestRunner } from './manifests/manifests.runner.ts'
+import { manifestStore } from './manifests/manifests.store.ts'
 import { profileRoutes } from './profiles/profiles.routes.ts'
 import { profileStore } from './profiles/profiles.store.ts'
 import { retentionRoutes } from './retention/policies.routes.ts'
@@ -42,6 +44,7 @@ export function createRecordings(base: Base, deps: Deps): Module<RecordingsApi> 
   const joiner = joinerOf(base, api, deps)
   const fileReaper = new FileReaper(path.join(config.SVC_RECORDING_CACHE_DIR, REMOVED))
   const policies = retentionPolicyStore(db)
+  const manifests = manifestsOf(base, api)
   events.on('chunk.stored', 'after', () => joiner.wake())
   const moved = failMoved({ ...api, audit: base.audit, nodes: deps.fleet.nodes })
   events.on('node.moved', 'within', ({ nodeId, now }) => moved(nodeId, now))
@@ -52,13 +55,16 @@ export function createRecordings(base: Base, deps: Deps): Module<RecordingsApi> 
       ...profileRoutes(api.profiles, ids, base.authorization.visibility),
       ...retentionRoutes(policies, ids, base.authorization.visibility, events),
     ],
-    runners: [leases(base, api), joiner.runner(), chunkRelease(base, api), fileReaper.runner()],
+    runners: [leases(base, api), joiner.runner(), chunkRelease(base, api), fileReaper.runner(), manifests.runner],
     start: async () => {
       await sweepIncoming(config.SVC_RECORDING_CACHE_DIR)
       // A restart must not cost a running take its lease.
       api.leases.grace(iso(clock.now()))
     },
-    stop: () => joiner.stop(),
+    stop: async () => {
+      manifests.stop()
+      await joiner.stop()
+    },
   }
 }
 
@@ -93,6 +99,7 @@ function apiOf(base: Base, { fleet, health: { health }, settings }: Deps): Recor
     jobService: ofJobs,
     jobs,
     leases,
+    manifests: manifestStore(db, recordings),
     paths: new PathClaims(config.SVC_RECORDING_CACHE_DIR),
     openPlaybacks: openPlaybacks(clock),
     policies,
@@ -139,6 +146,17 @@ const leases = ({ audit, config, db }: Base, { jobService, leases }: RecordingsA
     intervalSeconds: config.SVC_RECORDING_JOB_LEASE_RUNNER_INTERVAL_SECONDS,
     jobs: jobService,
     leases,
+  })
+
+const manifestsOf = ({ config, db, log }: Base, { manifests }: RecordingsApi) =>
+  manifestRunner({
+    batchSize: config.SVC_TAKE_MANIFESTS_BATCH_SIZE,
+    db,
+    enabled: config.SVC_TAKE_MANIFESTS_ENABLED,
+    intervalSeconds: config.SVC_TAKE_MANIFESTS_INTERVAL_SECONDS,
+    log,
+    manifests,
+    takes: config.SVC_RECORDING_CACHE_DIR,
   })
 
 const chunkRelease = ({ audit, db, log }: Base, { chunks, paths }: RecordingsApi) =>

@@ -77,7 +77,11 @@ async function located(
   }
 }
 
-function driverFor({ destinations, drivers }: AttemptParts, item: UploadItem): Driver {
+/** @throws DriverError when the destination cannot be used now. */
+export function driverFor(
+  { destinations, drivers }: Pick<AttemptParts, 'destinations' | 'drivers'>,
+  item: UploadItem,
+): Driver {
   const destination = item.destinationId ? destinations.find(item.destinationId) : undefined
   if (!destination) throw new DriverError('destination_not_found')
   if (destination.status !== 'ready') throw new DriverError(destination.reason ?? `destination_${destination.status}`)
@@ -88,8 +92,8 @@ function driverFor({ destinations, drivers }: AttemptParts, item: UploadItem): D
   }
 }
 
-function deliveryOf(
-  { destinations }: AttemptParts,
+export function deliveryOf(
+  { destinations }: Pick<AttemptParts, 'destinations'>,
   item: UploadItem,
   source: Pick<Delivery, 'file' | 'sha256' | 'size'>,
 ): Delivery {

@@ -44,6 +44,8 @@ export const s3Driver = (options: S3Options & Secret): Driver => ({
     }),
 })
 
+const typeOf = (name: string): string => (name.endsWith('.json') ? 'application/json' : contentTypeOf(name))
+
 type Aim = 'fetch' | 'upload'
 
 /** Runs `work` with a client of its own. @throws DriverError in place of errors of the service or the socket. */
@@ -130,7 +132,7 @@ async function deliver(
 ): Promise<Delivered> {
   const put: Put = {
     Bucket: options.bucket as string,
-    ContentType: contentTypeOf(delivery.remote.at(-1) ?? ''),
+    ContentType: typeOf(delivery.remote.at(-1) ?? ''),
     Key: delivery.remote.join('/'),
     Metadata: {
       checksum: `sha256:${delivery.sha256}`,

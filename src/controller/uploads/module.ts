@@ -19,6 +19,7 @@ import { Library } from './library/library.ts'
 import { multipartRunner } from './library/multiparts.runner.ts'
 import { type MultipartStore, multipartStore } from './library/multiparts.store.ts'
 import { presenceRunner } from './library/presence.runner.ts'
+import { uploadManifestRunner } from './manifests.runner.ts'
 import { uploadPolicyRoutes } from './policies.routes.ts'
 import { uploadPolicyStore } from './policies.store.ts'
 import { uploadQueueRoutes } from './queue.routes.ts'
@@ -61,6 +62,13 @@ export function createUploads(base: Base, deps: Deps): Module<UploadsApi> {
   const troubles = troubleStore(db, destinations)
   const beyond = libraryOf(base, deps, destinations)
   const uploader = uploaderOf(base, deps, { ...beyond, destinations, drivers, queue, troubles })
+  const beside = uploadManifestRunner({
+    batchSize: config.SVC_TAKE_MANIFESTS_BATCH_SIZE,
+    ...{ db, destinations, drivers, log, manifests: deps.recordings.manifests, queue },
+    enabled: config.SVC_UPLOAD_RUNNER_ENABLED && config.SVC_TAKE_MANIFESTS_ENABLED,
+    intervalSeconds: config.SVC_UPLOAD_RUNNER_INTERVAL_SECONDS,
+    takes: config.SVC_RECORDING_CACHE_DIR,
+  })
   events.on('recording.cached', 'within', ({ now, piece, queued, recordingId }) => {
     queued.push(...enqueueCached(recordingId, now, piece))
   })
@@ -77,10 +85,11 @@ export function createUploads(base: Base, deps: Deps): Module<UploadsApi> {
       ...uploadQueueRoutes({ enqueues, fallback: BUILT_IN.upload, queue, visibility, recordings }),
       ...uploadRunnerRoutes({ log, queue, visibility, uploader }),
     ],
-    runners: [uploader.runner(), ...beyond.runners],
+    runners: [uploader.runner(), beside.runner, ...beyond.runners],
     start: () => beyond.library.start(),
     stop: async () => {
       beyond.stop()
+      beside.stop()
       await uploader.stop()
       await beyond.library.stop()
     },

@@ -12,5 +12,10 @@ export const UPLOAD_SETTINGS = {
     flag.optional(),
     'whether the raw master is sent beside the enhanced take, to the same places (default: SVC_DATABASE_REPLICATED)',
   ],
+  SVC_REBUILD_S3_ACCESS_KEY_ID: [z.string().optional(), 'key that roomtone rebuild reads a bucket with'],
+  SVC_REBUILD_S3_SECRET_ACCESS_KEY: [
+    z.string().optional(),
+    'secret of the key that roomtone rebuild reads a bucket with',
+  ],
   SVC_SMBCLIENT_COMMAND: [z.string().min(1).default('smbclient'), 'program that copies to SMB shares'],
 } as const satisfies SettingsTable

@@ -28,6 +28,8 @@ test('a restore brings back no link, code or token that may have been revoked or
     k.now(),
   )
   k.sql("INSERT INTO sign_in_links VALUES ('h', 'admin', ?, '2099-01-01T00:00:00.000Z')", k.now())
+  await k.tick('take-manifests')
+  assert.deepEqual(k.rows('SELECT 1 FROM manifest_walks'), [])
   k.db.raw.prepare('VACUUM INTO ?').run(backup)
   await k.close()
 
@@ -37,6 +39,7 @@ test('a restore brings back no link, code or token that may have been revoked or
   const again = kit({ file: path.join(on, 'roomtone.db') })
   for (const table of ['display_links', 'display_screens', 'pairing_codes', 'sign_in_links'])
     assert.deepEqual(again.rows(`SELECT * FROM ${table}`), [], table)
+  assert.deepEqual(again.rows('SELECT kind, seq FROM manifest_walks'), [{ kind: 'all', seq: 0 }])
   const open = 'SELECT 1 FROM bootstrap_tokens WHERE consumed_at IS NULL AND revoked_at IS NULL'
   assert.deepEqual([again.rows(open), again.rows('SELECT 1 FROM sessions WHERE revoked_at IS NULL')], [[], []])
   assert.equal((await again.bearer(token).get(`/nodes/${id}/config`)).status, 200)

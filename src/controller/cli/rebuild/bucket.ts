@@ -1,0 +1,109 @@
+// Takes and manifests in a bucket. The list of objects is sorted: a manifest follows its take closely.
+import { createHash } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import { misuse } from '../../../kernel/fail.ts'
+import { MANIFEST_SUFFIX, MAX_MANIFEST_BYTES } from '../../../wire/manifests.ts'
+import { CODECS } from '../../../wire/profiles.ts'
+import type { S3Options } from '../../../wire/uploads.ts'
+import type { Config } from '../../config.ts'
+import { segments } from '../../uploads/destinations.rules.ts'
+import type { Bucket, BucketObject } from '../../uploads/drivers.s3.bucket.ts'
+import { damageOf, type Finding, parsedManifest, type Untold } from './findings.ts'
+
+export type BucketOptions = S3Options & { bucket: string; secretAccessKey: string }
+
+// Manifests that are fetched at once.
+const PARALLEL = 16
+// Takes whose manifest has not been seen yet: it comes soon or not at all.
+const WAITING = 1000
+const EXAMPLE = 's3://bucket/folder?endpoint=https://s3.example&region=REGION'
+
+/** `s3://BUCKET/FOLDER?endpoint=&region=`, as replicas are named. @throws UserError */
+export function bucketOf(text: string, config: Config): BucketOptions {
+  const url = URL.parse(text)
+  if (url?.protocol !== 's3:' || !url.hostname)
+    throw misuse(`Without a database nothing is known of destination "${text}": name its bucket, as ${EXAMPLE}`)
+  const { SVC_REBUILD_S3_ACCESS_KEY_ID: accessKeyId, SVC_REBUILD_S3_SECRET_ACCESS_KEY: secretAccessKey } = config
+  if (!accessKeyId || !secretAccessKey)
+    throw misuse(
+      'Set SVC_REBUILD_S3_ACCESS_KEY_ID and SVC_REBUILD_S3_SECRET_ACCESS_KEY to a key that may read the bucket',
+    )
+  const [endpoint, region] = ['endpoint', 'region'].map((name) => url.searchParams.get(name) ?? undefined)
+  const prefix = segments(decodeURIComponent(url.pathname)).join('/')
+  return {
+    ...{ accessKeyId, bucket: url.hostname, secretAccessKey },
+    ...(endpoint ? { endpoint, forcePathStyle: true } : {}),
+    ...(prefix ? { prefix } : {}),
+    region: region ?? 'us-east-1',
+  }
+}
+
+/** Every manifest below the prefix, and every take that has none. */
+export async function* bucketFindings(bucket: Bucket, prefix: string | undefined): AsyncGenerator<Finding | Untold> {
+  const waiting = new Map<string, BucketObject>()
+  let batch: Promise<Finding>[] = []
+  const settled = async () => {
+    const found = await Promise.all(batch)
+    batch = []
+    for (const one of found) if (!('damaged' in one)) waiting.delete(one.place)
+    return found
+  }
+  for await (const object of bucket.list(prefix ? `${prefix}/` : '')) {
+    const { key } = object
+    if (key.endsWith(MANIFEST_SUFFIX)) batch.push(finding(bucket, object, waiting))
+    else if (CODECS.some((codec) => key.endsWith(`.${codec}`)) && object.sizeBytes > 0) waiting.set(key, object)
+    if (batch.length === PARALLEL) yield* await settled()
+    if (waiting.size <= WAITING + PARALLEL) continue
+    yield* await settled()
+    yield* untold(waiting, WAITING)
+  }
+  yield* await settled()
+  yield* untold(waiting, 0)
+}
+
+/** The oldest of those that wait, until `left` are left. */
+function* untold(waiting: Map<string, BucketObject>, left: number): Generator<Untold> {
+  for (const [key, { etag, modifiedAt, sizeBytes }] of waiting) {
+    if (waiting.size <= left) return
+    waiting.delete(key)
+    yield { etag, modifiedAt, place: key, sizeBytes }
+  }
+}
+
+async function finding(
+  bucket: Bucket,
+  object: BucketObject,
+  takes: ReadonlyMap<string, BucketObject>,
+): Promise<Finding> {
+  const place = object.key.slice(0, -MANIFEST_SUFFIX.length)
+  const take = takes.get(place)
+  if (!take) return { damaged: 'its take is not there', place }
+  if (object.sizeBytes > MAX_MANIFEST_BYTES) return { damaged: 'it is too large', place }
+  const text = await textOf(await bucket.read(object.key))
+  try {
+    const { manifest, own } = parsedManifest(text)
+    if (own.sizeBytes !== take.sizeBytes) return { damaged: 'its take has another size', place }
+    return { entries: [own], etag: take.etag, manifest, place }
+  } catch (e) {
+    return { damaged: damageOf(e), place }
+  }
+}
+
+/** Cut off behind the largest manifest: what is longer is refused. */
+async function textOf(body: Readable): Promise<string> {
+  const pieces: Buffer[] = []
+  let size = 0
+  for await (const piece of body) {
+    pieces.push(piece as Buffer)
+    size += (piece as Buffer).length
+    if (size > MAX_MANIFEST_BYTES) break
+  }
+  return Buffer.concat(pieces).toString('utf8')
+}
+
+/** In the database's format. */
+export async function checksumAt(bucket: Bucket, key: string): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const piece of await bucket.read(key)) hash.update(piece as Buffer)
+  return `sha256:${hash.digest('hex')}`
+}

@@ -1,0 +1,92 @@
+// Takes and manifests on this disk. Nothing they say leads out of the takes directory: a file is where it was found.
+import * as fs from 'node:fs'
+import * as path from 'node:path'
+import { type ChunkFile, MANIFEST_SUFFIX, MAX_MANIFEST_BYTES, type RenditionFile } from '../../../wire/manifests.ts'
+import { CODECS } from '../../../wire/profiles.ts'
+import { checksumOf } from '../takes.ts'
+import { damageOf, type Finding, parsedManifest, type Untold } from './findings.ts'
+
+type Entry = ChunkFile | RenditionFile
+
+const NAMES_PER_READ = 512
+const isTake = (name: string): boolean => CODECS.some((codec) => name.endsWith(`.${codec}`))
+
+/** Regular files below `takes`, relative to it; links are followed nowhere. */
+async function* filesBelow(takes: string): AsyncGenerator<string> {
+  const waiting = ['']
+  for (let dir = waiting.pop(); dir !== undefined; dir = waiting.pop())
+    for await (const entry of await fs.promises.opendir(path.join(takes, dir), { bufferSize: NAMES_PER_READ })) {
+      if (entry.name.startsWith('.')) continue
+      const name = path.join(dir, entry.name)
+      if (entry.isDirectory()) waiting.push(name)
+      else if (entry.isFile()) yield name
+    }
+}
+
+/** Every manifest, with those of its files that are there. */
+export async function* localFindings(takes: string): AsyncGenerator<Finding> {
+  for await (const name of filesBelow(takes))
+    if (name.endsWith(MANIFEST_SUFFIX)) yield await finding(takes, name.slice(0, -MANIFEST_SUFFIX.length))
+}
+
+async function finding(takes: string, place: string): Promise<Finding> {
+  try {
+    const { manifest, own } = parsedManifest(manifestText(path.join(takes, place + MANIFEST_SUFFIX)))
+    const mine = await asItIs(takes, { ...own, path: place })
+    if (!mine) return { damaged: 'its take is not there', place }
+    return { entries: [mine, ...others(takes, manifest, mine)], manifest, place }
+  } catch (e) {
+    return { damaged: damageOf(e), place }
+  }
+}
+
+function manifestText(file: string): string {
+  const fd = fs.openSync(file, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW)
+  try {
+    if (fs.fstatSync(fd).size > MAX_MANIFEST_BYTES) throw new Error('it is too large')
+    return fs.readFileSync(fd, 'utf8')
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+const sizeThere = (takes: string, place: string): number | undefined => {
+  const stat = fs.lstatSync(path.join(takes, place), { throwIfNoEntry: false })
+  return stat?.isFile() && stat.size > 0 ? stat.size : undefined
+}
+
+/** A file of another size was written after its manifest: what it holds now is what counts. */
+async function asItIs(takes: string, own: Entry): Promise<Entry | undefined> {
+  const sizeBytes = sizeThere(takes, own.path)
+  if (sizeBytes === undefined) return undefined
+  if (sizeBytes === own.sizeBytes) return own
+  return { ...own, checksum: await checksumOf(path.join(takes, own.path)), sizeBytes }
+}
+
+/** The other files a manifest names, as far as they are there as it says; what lies beside a file itself counts more. */
+function others(takes: string, { chunks, renditions }: Parameters<typeof named>[0], own: Entry): Entry[] {
+  const seen = new Set([own.path, keyOf(own)])
+  return named({ chunks, renditions }).filter((entry) => {
+    if (seen.has(entry.path) || seen.has(keyOf(entry))) return false
+    for (const key of [entry.path, keyOf(entry)]) seen.add(key)
+    return sizeThere(takes, entry.path) === entry.sizeBytes && !sizeThere(takes, entry.path + MANIFEST_SUFFIX)
+  })
+}
+
+const named = ({
+  chunks,
+  renditions,
+}: {
+  chunks?: { files: ChunkFile[] } | undefined
+  renditions: RenditionFile[]
+}) => [...renditions, ...(chunks?.files ?? [])]
+const keyOf = (entry: Entry): string => `${'index' in entry ? entry.index : ''} ${entry.rendition}`
+
+/** Takes that are not `known`, as names of the directory tell. */
+export async function* localUntold(takes: string, known: (place: string) => boolean): AsyncGenerator<Untold> {
+  for await (const place of filesBelow(takes)) {
+    if (!isTake(place) || known(place)) continue
+    const { mtimeMs, size } = fs.lstatSync(path.join(takes, place))
+    if (size > 0) yield { modifiedAt: mtimeMs, place, sizeBytes: size }
+  }
+}

@@ -1,0 +1,175 @@
+// roomtone rebuild: a new database from what lies beside the takes, when there is neither backup nor replica.
+import { existsSync } from 'node:fs'
+import * as path from 'node:path'
+import { iso, systemClock } from '../../../kernel/clock.ts'
+import { makeDir } from '../../../kernel/dirs.ts'
+import { Fail, misuse } from '../../../kernel/fail.ts'
+import { randomIds } from '../../../kernel/ids.ts'
+import { CONTENT_TYPES } from '../../../wire/recordings.ts'
+import { audit } from '../../http/audit.ts'
+import { systemActor } from '../../http/principal.ts'
+import { codecOfPath } from '../../recordings/chunks/chunks.rules.ts'
+import { type Db, lockDirectory } from '../../store/db.ts'
+import { type ControllerFiles, ENVIRONMENT_HELP, progress, runVerb, say } from '../verb.ts'
+import { type BucketOptions, bucketOf } from './bucket.ts'
+import { openDraft } from './draft.store.ts'
+import type { Finding, Untold } from './findings.ts'
+import { type RebuiltLibrary, rebuiltLibrary } from './library.store.ts'
+import { inBucket, onDisk, type Place } from './place.ts'
+
+const HELP = `usage: roomtone rebuild [--from-destination S3-URL]
+
+Makes a new database from the takes on the disk and the manifests beside them, when there is neither a backup nor a replica.
+The controller must be stopped. Where there is a database nothing is changed.
+
+The library comes back with its rooms; recorders come back as "provisioning" and have to join anew. Accounts, schedules,
+policies and the audit log are not in manifests: an owner is created as on a fresh install. A take without a manifest is
+listed under the name of its file, in the folder "Rebuilt". May be broken off and run again.
+
+  --from-destination S3-URL
+            takes in a bucket instead, and the manifests beside them: s3://BUCKET/FOLDER, for other services than AWS with
+            ?endpoint=https://S3.EXAMPLE&region=REGION. It is read with SVC_REBUILD_S3_ACCESS_KEY_ID and
+            SVC_REBUILD_S3_SECRET_ACCESS_KEY, and is the destination that keeps the library of the new database: takes
+            are played from there. "roomtone restore --takes-from-destinations" fetches those in pieces.
+
+${ENVIRONMENT_HELP}
+Exit code 1: there is a database.
+`
+
+const DATABASE_FILES = ['', '-wal', '-shm', '-journal']
+// Manifests per transaction.
+const BATCH = 500
+
+interface Counts {
+  /** Manifests that could not be used. */
+  damaged: number
+  recordings: number
+  untold: number
+}
+
+export const main = (args: string[]): Promise<number> =>
+  runVerb(args, {
+    help: HELP,
+    options: { 'from-destination': { type: 'string' } },
+    run: async ([extra], { 'from-destination': from }, files) => {
+      if (extra) throw misuse('roomtone rebuild takes no argument: see roomtone rebuild --help.')
+      if (DATABASE_FILES.some((suffix) => existsSync(files.database + suffix))) return refused(files)
+      const bucket = typeof from === 'string' ? bucketOf(from, files.config) : undefined
+      if (!bucket && !existsSync(files.takes)) throw misuse(`There are no takes at ${files.takes}: set SVC_DATA_DIR.`)
+      for (const dir of [files.config.SVC_DATA_DIR, files.takes]) makeDir(dir)
+      const lock = lockDirectory(path.join(files.config.SVC_DATA_DIR, 'controller.lock'), files.addon)
+      try {
+        return told(await rebuild(files, bucket))
+      } finally {
+        lock.release()
+      }
+    },
+  })
+
+function refused({ database }: ControllerFiles): number {
+  process.stderr.write(`There is a database already, ${database}: nothing was changed. Move it away to rebuild it.\n`)
+  return 1
+}
+
+async function rebuild(files: ControllerFiles, bucket: BucketOptions | undefined): Promise<Counts> {
+  const tell = progress()
+  const draft = await openDraft(`${files.database}.rebuilding`, files.addon)
+  try {
+    const counts = await fill(
+      draft.db,
+      bucket ? await inBucket(bucket, draft.db, files, randomIds) : onDisk(files.takes),
+      tell,
+    )
+    draft.complete(tell)
+    noted(draft.db, counts)
+    await draft.putInPlace(files.database)
+    return counts
+  } catch (e) {
+    await draft.discard()
+    throw e
+  }
+}
+
+/** Takes in what is found, manifests in batches. */
+async function fill(db: Db, place: Place, tell: (line: string) => void): Promise<Counts> {
+  const library = rebuiltLibrary(db, place)
+  const counts = { damaged: 0, recordings: 0, untold: 0 }
+  let batch: Finding[] = []
+  let seen = 0
+  const flush = () => {
+    db.tx(() => {
+      for (const found of batch) if (!put(db, library, place, found)) counts.damaged++
+    })
+    seen += batch.length
+    batch = []
+    tell(`manifests: ${seen} so far, ${counts.damaged} of them damaged; ${counts.untold} takes without`)
+  }
+  try {
+    for await (const found of place.findings(library, flush)) {
+      const untold = 'modifiedAt' in found
+      if (!untold) batch.push(found)
+      if (untold || batch.length === BATCH) flush()
+      if (untold) await takeUntold(db, library, place, found)
+      if (untold) counts.untold++
+    }
+    flush()
+  } finally {
+    place.close()
+  }
+  return { ...counts, recordings: library.count() }
+}
+
+/** False, and said, when a manifest cannot be used. */
+function put(db: Db, library: RebuiltLibrary, place: Place, found: Finding): boolean {
+  const why = 'damaged' in found ? found.damaged : putOrWhy(db, library, place, found)
+  if (why !== undefined) say(`damaged manifest: ${found.place} (${why})\n`)
+  return why === undefined
+}
+
+function putOrWhy(
+  db: Db,
+  library: RebuiltLibrary,
+  place: Place,
+  { entries, etag, manifest, place: where }: Extract<Finding, { manifest: unknown }>,
+): string | undefined {
+  const [own] = entries
+  try {
+    return db.tx(() => {
+      const put = library.put(manifest, entries)
+      if (put && own) place.keep({ entry: own, etag, place: where, recordingId: manifest.recording.id }, library)
+      return put ? undefined : 'its file belongs to another recording'
+    })
+  } catch (e) {
+    // Two of its files claim one place.
+    if (e instanceof Fail && e.status === 409) return 'it contradicts another manifest'
+    throw e
+  }
+}
+
+/** Lists a take that nothing is told of under the name of its file. */
+async function takeUntold(db: Db, library: RebuiltLibrary, place: Place, found: Untold): Promise<void> {
+  const name = path.basename(found.place)
+  say(`without manifest: ${found.place}\n`)
+  const [, named] = /^(rec_[0-9a-f-]{36})\./.exec(name) ?? []
+  const id = named && !library.has(named) ? named : randomIds.make('rec')
+  const read = await place.read(found, id)
+  const row = {
+    ...{ ...read, id, name, recordedAt: iso(found.modifiedAt), sizeBytes: found.sizeBytes },
+    mimeType: CONTENT_TYPES[codecOfPath(name) ?? 'wav'],
+  }
+  db.tx(() => {
+    library.putUntold(row, iso(systemClock.now()))
+    place.keep({ entry: read, etag: found.etag, place: found.place, recordingId: id }, library)
+  })
+}
+
+function noted(db: Db, counts: Counts): void {
+  const entry = { action: 'controller.rebuilt', actor: systemActor('rebuild'), outcome: 'succeeded' } as const
+  const now = iso(systemClock.now())
+  db.tx(() => audit(db, randomIds, 0).write({ ...entry, details: { ...counts }, target: { type: 'controller' } }, now))
+}
+
+function told({ damaged, recordings, untold }: Counts): number {
+  say(`${recordings} takes found; ${damaged} manifests damaged; ${untold} files without manifest.\n`)
+  return say('The database is rebuilt. Start the controller and create an owner; recorders join anew.\n')
+}
