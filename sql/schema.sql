@@ -328,7 +328,7 @@ CREATE TABLE interfaces (
   serial_number TEXT,
   absent        INTEGER NOT NULL DEFAULT 0 CHECK (absent IN (0, 1)),
   placeholder   INTEGER NOT NULL DEFAULT 0 CHECK (placeholder IN (0, 1)), -- entered by a person, not reported yet
-  labelled      INTEGER NOT NULL DEFAULT 0 CHECK (labelled IN (0, 1)), -- an operator named it or one of its channels
+  labelled      INTEGER NOT NULL DEFAULT 0 CHECK (labelled IN (0, 1)), channels_json TEXT CHECK (channels_json IS NULL OR json_valid(channels_json)), -- an operator named it or one of its channels
   UNIQUE (node_id, match_key)
 ) STRICT;
 
@@ -837,7 +837,7 @@ CREATE TABLE schedules (
   search               TEXT NOT NULL DEFAULT '',  -- everything a search looks into, in lower case
   created_at           TEXT NOT NULL,
   updated_at           TEXT NOT NULL
-) STRICT;
+, stamp INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE sessions (
   id           TEXT PRIMARY KEY NOT NULL,
@@ -1321,6 +1321,8 @@ CREATE INDEX schedule_users_user ON schedule_users (user_id);
 
 CREATE INDEX schedules_backend ON schedules (capture_backend, created_at);
 
+CREATE INDEX schedules_calendar ON schedules (enabled, id, room_id, node_id, stamp);
+
 CREATE INDEX schedules_created ON schedules (created_at, id, search);
 
 CREATE INDEX schedules_due ON schedules (next_run_at) WHERE enabled = 1 AND next_run_at IS NOT NULL;
@@ -1418,6 +1420,18 @@ CREATE TRIGGER channel_enters AFTER INSERT ON channels WHEN NEW.room_id IS NOT N
     ON CONFLICT (room_id, node_id) DO UPDATE SET n = n + 1;
 END;
 
+CREATE TRIGGER channel_is_told AFTER INSERT ON channels BEGIN
+  UPDATE interfaces SET channels_json = NULL WHERE id = new.interface_id AND channels_json IS NOT NULL;
+END;
+
+CREATE TRIGGER channel_is_told_anew AFTER UPDATE ON channels BEGIN
+  UPDATE interfaces SET channels_json = NULL WHERE id IN (old.interface_id, new.interface_id) AND channels_json IS NOT NULL;
+END;
+
+CREATE TRIGGER channel_is_told_no_more AFTER DELETE ON channels BEGIN
+  UPDATE interfaces SET channels_json = NULL WHERE id = old.interface_id AND channels_json IS NOT NULL;
+END;
+
 CREATE TRIGGER channel_leaves AFTER DELETE ON channels WHEN OLD.room_id IS NOT NULL BEGIN
   UPDATE room_channels SET n = n - 1
    WHERE room_id = OLD.room_id AND node_id = (SELECT node_id FROM interfaces WHERE id = OLD.interface_id);
@@ -1429,6 +1443,10 @@ CREATE TRIGGER channel_moves AFTER UPDATE OF room_id ON channels WHEN OLD.room_i
   INSERT INTO room_channels (room_id, node_id, n)
     SELECT NEW.room_id, node_id, 1 FROM interfaces WHERE id = NEW.interface_id AND NEW.room_id IS NOT NULL
     ON CONFLICT (room_id, node_id) DO UPDATE SET n = n + 1;
+END;
+
+CREATE TRIGGER channels_are_counted_anew AFTER UPDATE OF channel_count ON interfaces WHEN old.channel_count <> new.channel_count BEGIN
+  UPDATE interfaces SET channels_json = NULL WHERE id = new.id;
 END;
 
 CREATE TRIGGER detachments_room_deleted AFTER DELETE ON rooms BEGIN
@@ -1739,6 +1757,15 @@ WHEN old.cell IS NOT NULL AND new.cell <> old.cell BEGIN
      WHERE v.seq = new.seq AND (SELECT scope_id FROM recording_cells WHERE id = old.cell) <> (SELECT scope_id FROM recording_cells WHERE id = new.cell)
     ON CONFLICT DO UPDATE SET n = n + 1;
   DELETE FROM recording_cells WHERE id = old.cell AND n = 0;
+END;
+
+CREATE TRIGGER schedule_is_stamped AFTER INSERT ON schedules BEGIN
+  UPDATE schedules SET stamp = random() & 9007199254740991 WHERE id = new.id;
+END;
+
+CREATE TRIGGER schedule_is_stamped_anew
+AFTER UPDATE OF name, node_id, room, room_id, timezone, recurrence, anchor_date, next_run_at, created_at ON schedules BEGIN
+  UPDATE schedules SET stamp = random() & 9007199254740991 WHERE id = new.id;
 END;
 
 CREATE TRIGGER upload_counted AFTER UPDATE OF scope_id, provider, status ON upload_queue

@@ -1,13 +1,13 @@
 import * as z from 'zod'
 import { PERMISSIONS, type Permission } from './permissions.ts'
-import { instant, Page, query, text } from './scalars.ts'
+import { CursorPage, instant, query, text } from './scalars.ts'
 
 /** `partial` is written by runners whose pass succeeded in part. */
 const OUTCOMES = ['allowed', 'denied', 'succeeded', 'failed', 'partial'] as const
 export type Outcome = (typeof OUTCOMES)[number]
 
 export const AuditFilters = z.object({
-  ...Page.shape,
+  ...CursorPage.shape,
   action: query(text(1, 160)),
   actor: query(text(1, 160)),
   /** Leaves out what only reads. */

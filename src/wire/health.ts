@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ALERTS } from './alerts.en.ts'
-import { instant, Page, prose, query, text } from './scalars.ts'
+import { CursorPage, instant, prose, query, text } from './scalars.ts'
 
 export const SEVERITIES = ['info', 'warning', 'critical'] as const
 export type Severity = (typeof SEVERITIES)[number]
@@ -59,7 +59,7 @@ const filters = {
   status: query(z.enum(HEALTH_STATUSES)),
   type: query(id),
 }
-export const HealthFilters = z.object({ ...Page.shape, ...filters })
+export const HealthFilters = z.object({ ...CursorPage.shape, ...filters })
 export type HealthFilters = z.infer<typeof HealthFilters>
 
 /** Longest details of an event, as characters of JSON. */

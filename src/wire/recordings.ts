@@ -3,7 +3,7 @@ import type { Capture, Undelivered } from './captures.ts'
 import { CaptureBackend, RecorderCachePolicy } from './nodes.ts'
 import { ChannelMode, CODECS, type Codec, Enhancement } from './profiles.ts'
 import { Denoiser } from './runtime.ts'
-import { instant, offsetInstant, Page, prose, query, someField, text, toldText } from './scalars.ts'
+import { CursorPage, instant, offsetInstant, Page, prose, query, someField, text, toldText } from './scalars.ts'
 
 const RECORDING_STATUSES = ['queued', 'recording', 'completed', 'failed', 'cached', 'uploaded', 'partial'] as const
 export const RecordingStatus = z.enum(RECORDING_STATUSES)
@@ -62,7 +62,7 @@ const filterText = query(text(1, 240))
 
 /** Unknown keys are dropped, as the contract has it. */
 export const RecordingFilters = z.object({
-  ...Page.shape,
+  ...CursorPage.shape,
   cacheState: query(z.enum(['cached', 'missing'])),
   folder: filterText,
   healthStatus: query(z.enum(HEALTHS)),

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { DEEPEST_OFFSET } from './paging.ts'
 
 const trimmed = (min: number, max: number) => z.string().trim().min(min).max(max)
 
@@ -57,16 +58,14 @@ export const Page = z.object({
   offset: query(z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER)),
 })
 
-export interface PageMeta {
-  hasNextPage: boolean
-  hasPreviousPage: boolean
-  limit?: number
-  offset: number
-  returned: number
-  total: number
-  /** Counting stopped far beyond the page: there are at least `total`. */
-  totalIsLowerBound?: true
-}
+const TOO_DEEP = `at most ${DEEPEST_OFFSET}: to go further, send the meta.nextCursor of a page as cursor`
+
+/** The same for lists that grow without end: `cursor` is the `meta.nextCursor` of the page before. */
+export const CursorPage = z.object({
+  cursor: query(z.string().max(4096)),
+  limit: Page.shape.limit,
+  offset: query(z.coerce.number().int().min(0).max(DEEPEST_OFFSET, TOO_DEEP)),
+})
 
 /** Refuses a patch without a single recognised key. */
 export const someField = (v: object): boolean => Object.values(v).some((x) => x !== undefined)

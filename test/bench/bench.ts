@@ -17,6 +17,7 @@ import { firstSample } from './firstsample.ts'
 import { heartbeat } from './heartbeat.ts'
 import { library } from './library.ts'
 import { lists } from './lists.ts'
+import { longLists } from './longlists.ts'
 import { type Judged, judged, type Row, table } from './measure.ts'
 import { agentMemory } from './memory.ts'
 import { nodesList } from './nodes.ts'
@@ -45,6 +46,7 @@ const BENCHES: Record<string, (place: Place) => Promise<Row[]>> = {
   lists,
   scale,
   rebuild,
+  'long-lists': longLists,
   meters: agentMeters,
   listen: agentListen,
   console: consoleRows,

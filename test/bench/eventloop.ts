@@ -40,7 +40,7 @@ async function underUploads(place: Place, one: Take): Promise<Row> {
 /** The same over a library of years, with exports, backups and retention at work all the while. */
 async function underEverything(place: Place, one: Take): Promise<Row> {
   const data = fs.mkdtempSync(path.join(place.dir, 'data-'))
-  seed(path.join(data, 'roomtone.db'), { ...COUNTS, jobs: RECORDINGS, recordings: RECORDINGS })
+  seed(path.join(data, 'roomtone.db'), { ...COUNTS, health: RECORDINGS, jobs: RECORDINGS, recordings: RECORDINGS })
   const world = await fleet(place, undefined, data, { SVC_RETENTION_RUNNER_INTERVAL_SECONDS: '1' })
   try {
     const before = await stored(world)

@@ -6,12 +6,12 @@ import { median, quantile, type Row } from './measure.ts'
 import { seed } from './seed.ts'
 import type { Place } from './world.ts'
 
-const LIMIT_MS = 25
+export const LIMIT_MS = 25
 const ROUNDS = 40
 
-type Who = 'admin' | 'denied' | 'room' | 'site' | 'some'
+export type Who = 'admin' | 'denied' | 'room' | 'site' | 'some'
 /** Name, caller, paths: asked in turn. */
-type Call = [name: string, who: Who, ...paths: string[]]
+export type Call = [name: string, who: Who, ...paths: string[]]
 
 const SORTS = ['durationSeconds', 'folder', 'healthStatus', 'name', 'recordedAt', 'source', 'status']
 const sorted = (query: string): string[] =>
@@ -127,12 +127,16 @@ const OVERVIEWS: Call[] = (['admin', 'room', 'site', 'some', 'denied'] as const)
 
 const CALLS: Call[] = [...RECORDINGS, ...AUDIT, ...OVERVIEWS]
 
-/** Seeds a database, which takes minutes (`ROOMTONE_SCALE_DB` names one that is kept), and measures each call over it. */
-export async function scale({ dir }: Place): Promise<Row[]> {
-  const kept = process.env.ROOMTONE_SCALE_DB
-  const file = kept ?? path.join(dir, 'scale.db')
+/** The database of a fleet of years; it is seeded, which takes minutes, unless it is there: `ROOMTONE_SCALE_DB` names one that is kept. */
+export function scaleFile({ dir }: Pick<Place, 'dir'>): string {
+  const file = process.env.ROOMTONE_SCALE_DB ?? path.join(dir, 'scale.db')
   if (!fs.existsSync(file)) seed(file, undefined, (line) => process.stderr.write(`  ${line}\n`))
-  const k = kit({ file })
+  return file
+}
+
+/** Measures each call over that database. */
+export async function scale(place: Place): Promise<Row[]> {
+  const k = kit({ file: scaleFile(place) })
   try {
     const callers = people(k)
     const rows: Row[] = []
@@ -145,7 +149,7 @@ export async function scale({ dir }: Place): Promise<Row[]> {
 
 type Client = ReturnType<Kit['as']>
 
-function people(k: Kit): Record<Who, Client> {
+export function people(k: Kit): Record<Who, Client> {
   const some = k
     .rows<{ id: string }>('SELECT id FROM recordings WHERE seq % 50021 = 0')
     .map(({ id }) => ['recording', id])
@@ -170,7 +174,7 @@ function people(k: Kit): Record<Who, Client> {
 }
 
 /** Time of this thread on a core: what else the machine does is not in it. */
-function coreMs(): number {
+export function coreMs(): number {
   const { system, user } = process.threadCpuUsage()
   return (system + user) / 1000
 }

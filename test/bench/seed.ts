@@ -5,9 +5,16 @@ import { fillCells, fillTexts } from '../../src/controller/recordings/library/re
 import { Db } from '../../src/controller/store/db.ts'
 import { embedded, migrate } from '../../src/controller/store/migrate.ts'
 import { seedAudit } from './seed.audit.ts'
+import { type FleetSeed, seedDevices, seedSchedules } from './seed.fleet.ts'
+import { seedHealth } from './seed.health.ts'
 
 export interface Counts {
   audit: number
+  /** All of them; those beyond `schedules` have no recordings. */
+  calendar: number
+  /** All of them, with a device of 256 channels each; those beyond `nodes` have no recordings. */
+  devices: number
+  health: number
   jobs: number
   nodes: number
   recordings: number
@@ -16,6 +23,9 @@ export interface Counts {
 }
 export const COUNTS: Counts = {
   audit: 5_000_000,
+  calendar: 5000,
+  devices: 200,
+  health: 1_000_000,
   jobs: 1_000_000,
   nodes: 40,
   recordings: 1_000_000,
@@ -112,6 +122,18 @@ const audit: Table = (db, { audit: rows, recordings }) => {
   seedAudit(db, { rows, recordings, recordingId: (n) => ids[n] as string })
 }
 
+const health: Table = (db, { health: events, nodes, schedules }) => seedHealth(db, { events, nodes, schedules })
+
+const fleetOf = ({ calendar, devices, nodes, rooms, schedules }: Counts): FleetSeed => ({
+  // Where the clock of the kit begins.
+  now: Date.parse('2026-03-02T09:00:00.000Z'),
+  nodes: { from: nodes + 1, to: devices },
+  rooms,
+  schedules: { from: schedules + 1, to: calendar },
+})
+const wideDevices: Table = (db, counts) => seedDevices(db, fleetOf(counts))
+const calendar: Table = (db, counts) => seedSchedules(db, fleetOf(counts))
+
 const TABLES: { bulk: string[]; fill: Record<string, Table> }[] = [
   { bulk: [], fill: { rooms, nodes, settings, schedules } },
   {
@@ -128,6 +150,8 @@ const TABLES: { bulk: string[]; fill: Record<string, Table> }[] = [
   { bulk: ['recording_jobs'], fill: { jobs } },
   { bulk: [], fill: { texts } },
   { bulk: [], fill: { audit } },
+  { bulk: ['health_events'], fill: { health } },
+  { bulk: [], fill: { wideDevices, calendar } },
 ]
 
 /** Fills the database file, which is made when it is not there. */
@@ -176,7 +200,7 @@ if (import.meta.filename === process.argv[1]) {
   const recordings = Number(values.recordings)
   const [file] = positionals
   if (!file || !(recordings > 0)) throw new Error('usage: seed.ts FILE [--recordings N]')
-  seed(file, { ...COUNTS, audit: 5 * recordings, jobs: recordings, recordings }, (line) =>
+  seed(file, { ...COUNTS, audit: 5 * recordings, health: recordings, jobs: recordings, recordings }, (line) =>
     process.stderr.write(`${line}\n`),
   )
 }

@@ -5,12 +5,13 @@ import { useApp } from '../app/context.ts'
 import { instantAt, wallTimeOf } from '../time/wall.rules.ts'
 import { useWords } from '../words/words.ts'
 import { Choice, Field } from './form.tsx'
+import { type PageAt, pageAddress, pageIn } from './page.rules.ts'
 import { Button } from './parts.tsx'
 import css from './ui.module.css'
 
 export interface Filters {
   clear(): void
-  go(offset: number): void
+  go(page: PageAt): void
   offset: number
   /** The query of the API: what is set, with page and size. */
   query(size: number, more?: Record<string, string>): string
@@ -22,10 +23,10 @@ export interface Filters {
 export function useFilters(names: readonly string[]): Filters {
   const [params, setParams] = useSearchParams()
   const values = Object.fromEntries(names.flatMap((name) => (params.get(name) ? [[name, params.get(name) ?? '']] : [])))
-  const offset = Math.max(0, Math.floor(Number(params.get('offset') ?? 0)) || 0)
+  const page = pageIn(params)
   const kept = (change: (next: URLSearchParams) => void): void => {
     const next = new URLSearchParams(params)
-    next.delete('offset')
+    for (const name of ['cursor', 'offset']) next.delete(name)
     change(next)
     setParams(next)
   }
@@ -34,10 +35,16 @@ export function useFilters(names: readonly string[]): Filters {
       kept((next) => {
         for (const name of names) next.delete(name)
       }),
-    go: (to) => kept((next) => to > 0 && next.set('offset', String(to))),
-    offset,
+    go: (to) =>
+      kept((next) => {
+        for (const [name, value] of Object.entries(pageAddress(to, page))) next.set(name, value)
+      }),
+    offset: page.offset,
     query: (size, more = {}) =>
-      new URLSearchParams({ ...more, ...values, limit: String(size), offset: String(offset) }).toString(),
+      new URLSearchParams({
+        ...{ ...more, ...values, limit: String(size) },
+        ...(page.cursor ? { cursor: page.cursor } : { offset: String(page.offset) }),
+      }).toString(),
     set: (values) =>
       kept((next) => {
         for (const [name, value] of Object.entries(values))

@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import type { PageMeta as Whole } from '../../wire/paging.ts'
 import { useWords } from '../words/words.ts'
+import type { PageAt } from './page.rules.ts'
 import { Button, classes } from './parts.tsx'
 import css from './ui.module.css'
 
@@ -100,17 +102,12 @@ export function Table<T extends { id: string }>({ caption, columns, empty, nameO
   )
 }
 
-export interface PageMeta {
-  offset: number
-  returned: number
-  total: number
-  totalIsLowerBound?: true
-}
+export type PageMeta = Pick<Whole, 'nextCursor' | 'offset' | 'returned' | 'total' | 'totalIsLowerBound'>
 
 /** Where one is in a list that the server pages. */
-export function Pager({ go, meta, size }: { go(offset: number): void; meta: PageMeta; size: number }) {
+export function Pager({ go, meta, size }: { go(page: PageAt): void; meta: PageMeta; size: number }) {
   const words = useWords()
-  const { offset, returned, total, totalIsLowerBound } = meta
+  const { nextCursor, offset, returned, total, totalIsLowerBound } = meta
   if (total === 0) return null
   const count = `${total.toLocaleString(words.locale)}${totalIsLowerBound ? '+' : ''}`
   return (
@@ -118,10 +115,10 @@ export function Pager({ go, meta, size }: { go(offset: number): void; meta: Page
       <span class={classes(css.grow, css.quiet)}>
         {words.common.page(Math.min(offset + 1, total), offset + returned, count)}
       </span>
-      <Button disabled={offset === 0} onClick={() => go(Math.max(0, offset - size))}>
+      <Button disabled={offset === 0} onClick={() => go({ offset: Math.max(0, offset - size) })}>
         {words.common.previous}
       </Button>
-      <Button disabled={offset + returned >= total} onClick={() => go(offset + size)}>
+      <Button disabled={offset + returned >= total} onClick={() => go({ cursor: nextCursor, offset: offset + size })}>
         {words.common.next}
       </Button>
     </div>

@@ -3,15 +3,17 @@ import { type AuditEvent, AuditExport, AuditFilters } from '../../wire/audit.ts'
 import { API_PREFIX } from '../../wire/headers.ts'
 import { actionStates } from '../http/actions.ts'
 import { type Column, csvExport, EXPORT_SLICE } from '../http/csv.ts'
-import { pageMeta } from '../http/page.ts'
+import { cursors } from '../http/cursor.ts'
 import type { UserPrincipal } from '../http/principal.ts'
 import { type AnyRoute, flow, route, stream } from '../http/route.ts'
 import type { visibilities } from '../http/visibility.ts'
 import { type Readable, readable, redactedFor, sidesOf } from './audit.rules.ts'
 import type { AuditStore } from './audit.store.ts'
+import { AUDIT_KEYS } from './search.ts'
 
 const PAGE = 100
 const FACETED = 500
+const paging = cursors('audit', () => AUDIT_KEYS)
 const read = { auth: 'user', permission: 'audit:read' } as const
 // Without an id even for a single event: what a reader may see follows from the event's target, not from a grant on its id.
 const events = () => ({ type: 'audit_event' })
@@ -35,12 +37,13 @@ export const auditRoutes = (audit: AuditStore, visibility: ReturnType<typeof vis
       action: 'audit.events.read',
       target: events,
       query: AuditFilters,
-      run: async ({ query: { limit = PAGE, offset = 0, ...filters }, principal }) => {
+      run: async ({ query, principal }) => {
+        const { cursor: _, limit = PAGE, offset: __, ...filters } = query
         const within = visible(principal)
-        const { bounded, events: found, more, total } = await audit.page(filters, within, limit, offset)
+        const asked = paging.asked(query)
+        const { events: found, ...page } = await audit.page(filters, within, limit, asked)
         const data = found.map((event) => redactedFor(within, event))
-        const meta = { ...pageMeta(data.length, total, limit, offset), hasNextPage: more }
-        return { data, beside: { meta: bounded ? { ...meta, totalIsLowerBound: true } : meta } }
+        return { data, beside: { meta: paging.meta(query, asked, { ...page, limit, returned: data.length }) } }
       },
     }),
     flow({
@@ -50,7 +53,7 @@ export const auditRoutes = (audit: AuditStore, visibility: ReturnType<typeof vis
       action: 'audit.events.facets.read',
       target: events,
       query: AuditFilters,
-      run: async ({ query: { limit = FACETED, offset: _, ...filters }, principal }) => ({
+      run: async ({ query: { cursor: _, limit = FACETED, offset: __, ...filters }, principal }) => ({
         data: await audit.facets(filters, visible(principal), limit),
       }),
     }),
@@ -82,7 +85,7 @@ const exportRoutes = (audit: AuditStore, visible: (principal: UserPrincipal) => 
     action: 'audit.events.export',
     target: events,
     query: AuditFilters,
-    run: async ({ query: { limit: _, offset: __, ...filters }, now, principal }) => ({
+    run: async ({ query: { cursor: _, limit: __, offset: ___, ...filters }, now, principal }) => ({
       details: { filters },
       response: csv(now, visible(principal), audit.walk(filters, visible(principal), EXPORT_SLICE)),
     }),

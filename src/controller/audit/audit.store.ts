@@ -1,10 +1,11 @@
 import { found } from '../../kernel/fail.ts'
 import type { AuditEvent, AuditFacets, AuditFilters } from '../../wire/audit.ts'
 import type { Permission } from '../../wire/permissions.ts'
+import { type Asked, FROM_THE_FIRST } from '../http/cursor.ts'
 import type { Db } from '../store/db.ts'
 import { present } from '../store/filter.ts'
 import type { Readable } from './audit.rules.ts'
-import { eventSearch, type Found } from './search.ts'
+import { eventSearch, type Placed } from './search.ts'
 
 interface Row {
   action: string
@@ -50,13 +51,13 @@ export function auditStore(db: Db) {
   const read = (seqs: readonly number[]): AuditEvent[] => bySeq.all({ seqs: JSON.stringify(seqs) }).map(eventOf)
 
   return {
-    async page(filters: AuditFilters, readable: Readable | undefined, limit: number, offset: number) {
-      const { seqs, ...page }: Found = await search.page(filters, readable, limit, offset)
+    async page(filters: AuditFilters, readable: Readable | undefined, limit: number, asked: Asked) {
+      const { seqs, ...page }: Placed = await search.page(filters, readable, limit, asked)
       return { ...page, events: read(seqs) }
     },
     /** Values to filter by, counted over the newest `limit` matches. */
     async facets(filters: AuditFilters, readable: Readable | undefined, limit: number): Promise<AuditFacets> {
-      const { seqs } = await search.page(filters, readable, limit, 0)
+      const { seqs } = await search.page(filters, readable, limit, FROM_THE_FIRST)
       const rows = kinds.all({ seqs: JSON.stringify(seqs) })
       const facet = (of: (row: KindRow) => string | null) => countValues(rows.map(of))
       return {

@@ -6,8 +6,9 @@ import { type Condition, contains, Lister, when } from '../store/filter.ts'
 import { type Readable, SCOPED_LIST, targetQueries } from './audit.rules.ts'
 import { targetFinder } from './targets.ts'
 
-/** Unix ms times `ROWS_PER_MS`, both ends included. */
+/** Unix ms times `ROWS_PER_MS`, both ends included; of the rows at `until` only those with a `seq` below `below`. */
 export interface Span {
+  below: number
   since: number
   until: number
 }
@@ -40,7 +41,7 @@ const MAX_IN_SCOPE = 3000
 const MAX_PAIRS = 10_000
 const OPEN = `k.has_target = 0 OR k.target_type NOT IN (${SCOPED_LIST})`
 // The end of time: the largest integer that JavaScript holds exactly.
-const MAX_TIME = 2 ** 53 - 1
+const MAX_TIME = Number.MAX_SAFE_INTEGER
 
 const among = (column: string, name: string): string => `${column} IN (SELECT value FROM json_each(@${name}))`
 const idIn = (column: string, name: string, ids: readonly number[]): Condition => ({
@@ -142,9 +143,15 @@ export function planner(db: Db): Planner {
   }
 }
 
-const UNFILTERED: Plan = { paths: [], judged: false, tests: [], span: { since: 0, until: MAX_TIME } }
+const UNFILTERED: Plan = {
+  paths: [],
+  judged: false,
+  tests: [],
+  span: { below: Number.MAX_SAFE_INTEGER, since: 0, until: MAX_TIME },
+}
 
 const spanOf = ({ from, to }: AuditFilters): Span => ({
+  below: Number.MAX_SAFE_INTEGER,
   since: from === undefined ? 0 : Math.max(0, Date.parse(from) * ROWS_PER_MS),
   until: to === undefined ? MAX_TIME : Math.min(MAX_TIME, Date.parse(to) * ROWS_PER_MS + ROWS_PER_MS - 1),
 })

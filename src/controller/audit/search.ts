@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AuditFilters } from '../../wire/audit.ts'
+import type { Asked } from '../http/cursor.ts'
 import type { Db } from '../store/db.ts'
 import { COUNT_LIMIT, type Condition, Lister } from '../store/filter.ts'
 import type { Readable } from './audit.rules.ts'
@@ -19,10 +20,10 @@ const MAX_WINDOW = 24_000
 const UNLIMITED = Number.MAX_SAFE_INTEGER
 
 // `+`: no hint to the planner, see `withoutHints` in store/db.ts. The index is named, so there is nothing to guess.
-const DURING = 'a.at >= +@since AND a.at <= +@until'
+const DURING = 'a.at >= +@since AND a.at <= +@until AND (a.at < +@until OR a.seq < +@below)'
 const BY_TIME = 'audit_rows a INDEXED BY audit_time CROSS JOIN audit_deeds d ON d.id = a.deed'
 // The rows of an access path (`b`), selected as if they were the table (`a`).
-const GATHERED = 'b.at >= +@since AND b.at <= +@until'
+const GATHERED = 'b.at >= +@since AND b.at <= +@until AND (b.at < +@until OR b.seq < +@below)'
 const DRIVE = `(
   SELECT b.seq, b.at, b.deed, b.target FROM json_each(@driveDeeds) w
     CROSS JOIN audit_rows b INDEXED BY audit_deed ON b.deed = w.value WHERE ${GATHERED}
@@ -31,7 +32,7 @@ const DRIVE = `(
     CROSS JOIN audit_rows b INDEXED BY audit_target ON b.target = w.value
    WHERE ${GATHERED} AND b.deed NOT IN (SELECT value FROM json_each(@driveDeeds))) a
   CROSS JOIN audit_deeds d ON d.id = a.deed`
-const NEWEST = 'a.at DESC'
+const NEWEST = 'a.at DESC, a.seq DESC'
 
 const during = (span: Span): Condition => ({ sql: DURING, params: { ...span } })
 
@@ -45,6 +46,9 @@ export interface Found {
   total: number
 }
 
+/** What the cursors of this list are made of: time and row number. */
+export const AUDIT_KEYS = ['number', 'number'] as const
+
 interface Seq {
   seq: number
 }
@@ -52,6 +56,11 @@ interface Seq {
 const seqsOf = (rows: readonly Seq[]): number[] => rows.map((row) => row.seq)
 
 type Page = Pick<Found, 'more' | 'seqs'>
+
+/** With the keys of its last row: where the next page goes on. */
+export interface Placed extends Found {
+  last: readonly number[] | undefined
+}
 
 const NOTHING: Found = { bounded: false, more: false, seqs: [], total: 0 }
 
@@ -67,12 +76,18 @@ export function eventSearch(db: Db) {
   const driven = new Lister<Seq>(db, { columns: 'a.seq', from: DRIVE })
   const byIds = idFinder(db)
   const nth = db.stmt<Span & { rows: number }, { at: number }>(
-    `SELECT a.at FROM audit_rows a INDEXED BY audit_time WHERE ${DURING} ORDER BY a.at DESC LIMIT 1 OFFSET @rows`,
+    `SELECT a.at FROM audit_rows a INDEXED BY audit_time WHERE ${DURING} ORDER BY a.at DESC, a.seq DESC LIMIT 1 OFFSET @rows`,
   )
+  const keys = db.stmt<{ seq: number }, { at: number }>(`SELECT at FROM audit_rows WHERE seq = @seq`)
+  const lastOf = (seqs: readonly number[]): readonly number[] | undefined => {
+    const seq = seqs.at(-1)
+    const row = seq === undefined ? undefined : keys.get({ seq })
+    return row && [row.at, seq as number]
+  }
   /** The time of the row that follows the newest `rows`; undefined when there is none. */
   const behind = (span: Span, rows: number): number | undefined => nth.get({ ...span, rows })?.at
 
-  const pageOf = (rows: Seq[], limit: number): Page => ({
+  const cut = (rows: Seq[], limit: number): Page => ({
     more: rows.length > limit,
     seqs: seqsOf(rows.slice(0, limit)),
   })
@@ -81,7 +96,7 @@ export function eventSearch(db: Db) {
     const { span, tests } = plan
     const end = behind(span, window)
     const conditions = [during(end === undefined ? span : { ...span, since: end + 1 }), ...tests]
-    const page = pageOf(walk.rows(conditions, NEWEST, limit + 1, offset), limit)
+    const page = cut(walk.rows(conditions, NEWEST, limit + 1, offset), limit)
     if (end === undefined && !page.more && tellsTotal(page, offset)) return exact(page, offset)
     if (end !== undefined && !page.more) return undefined
     const total = counted(plan, end, offset + limit)
@@ -103,7 +118,7 @@ export function eventSearch(db: Db) {
     const conditions = [drive, ...tests]
     // All at once: every row has to be judged anyway to know the newest.
     if (judged) return pageOfAll(seqsOf(driven.rows(conditions, NEWEST, MAX_HELD, 0)), limit, offset)
-    const page = pageOf(driven.rows(conditions, NEWEST, limit + 1, offset), limit)
+    const page = cut(driven.rows(conditions, NEWEST, limit + 1, offset), limit)
     if (!page.more && tellsTotal(page, offset)) return exact(page, offset)
     return { ...page, total: driven.count(conditions, MAX_SORTED), bounded: false }
   }
@@ -112,11 +127,12 @@ export function eventSearch(db: Db) {
   function* windows({ judged, span, tests }: Plan): Generator<Seq[]> {
     let size = judged ? JUDGED_WINDOW : WINDOW
     for (let until: number | undefined = span.until; until !== undefined; ) {
-      const end: number | undefined = behind({ ...span, until }, size)
+      const below = until === span.until ? span.below : UNLIMITED
+      const end: number | undefined = behind({ ...span, below, until }, size)
       // More rows than a window share one instant (the last place of a millisecond is unlimited): they come in one window.
       const crowded: boolean = end === until
       const since = end === undefined ? span.since : crowded ? until : end + 1
-      const found = walk.rows([during({ since, until }), ...tests], NEWEST, crowded ? UNLIMITED : size, 0)
+      const found = walk.rows([during({ below, since, until }), ...tests], NEWEST, crowded ? UNLIMITED : size, 0)
       yield found
       until = crowded ? until - 1 : end
       // Few matches mean little judging: a larger window costs no more.
@@ -135,21 +151,36 @@ export function eventSearch(db: Db) {
       if (rows.length > limit) break
       await nextTurn()
     }
-    const page = pageOf(rows, limit)
+    const page = cut(rows, limit)
     return page.more ? { ...page, total: offset + limit + 1, bounded: true } : exact(page, Math.min(offset, passed))
   }
 
+  const pageOf = async (
+    filters: AuditFilters,
+    readable: Readable | undefined,
+    limit: number,
+    offset: number,
+    after: Asked['after'],
+  ): Promise<Found> => {
+    const planned = (list: boolean): Plan | undefined => behindRow(planFor(filters, readable, list), after)
+    const judging = planned(false)
+    if (!judging) return NOTHING
+    if (filters.id !== undefined) return pageOfAll([...byIds([filters.id], judging).values()], limit, offset)
+    // Without filters a page fills up sooner than the reader's scope could be listed.
+    const open = readable !== undefined && judging.tests.length === 1
+    const quick = open ? amongNewest(judging, limit, offset, JUDGED_WINDOW) : undefined
+    const plan = readable && !quick ? planned(true) : judging
+    if (quick || !plan) return quick ?? NOTHING
+    return amongNewest(plan, limit, offset) ?? byPath(plan, limit, offset) ?? fullScan(plan, limit, offset)
+  }
+
   return {
-    async page(filters: AuditFilters, readable: Readable | undefined, limit: number, offset: number): Promise<Found> {
-      const judging = planFor(filters, readable, false)
-      if (!judging) return NOTHING
-      if (filters.id !== undefined) return pageOfAll([...byIds([filters.id], judging).values()], limit, offset)
-      // Without filters a page fills up sooner than the reader's scope could be listed.
-      const open = readable !== undefined && judging.tests.length === 1
-      const quick = open ? amongNewest(judging, limit, offset, JUDGED_WINDOW) : undefined
-      const plan = readable && !quick ? planFor(filters, readable, true) : judging
-      if (quick || !plan) return quick ?? NOTHING
-      return amongNewest(plan, limit, offset) ?? byPath(plan, limit, offset) ?? fullScan(plan, limit, offset)
+    /** A page; of one that goes on behind a row the total is what was passed and what lies behind. */
+    async page(filters: AuditFilters, readable: Readable | undefined, limit: number, asked: Asked): Promise<Placed> {
+      const { after, offset } = asked
+      const page = await pageOf(filters, readable, limit, after ? 0 : offset, after)
+      const passed = after ? offset : 0
+      return { ...page, last: lastOf(page.seqs), total: passed + page.total }
     },
 
     /** Every match, newest first, in slices found by short statements; slices may be empty. */
@@ -169,6 +200,14 @@ export function eventSearch(db: Db) {
       return plan ? byIds(ids, plan) : new Map()
     },
   }
+}
+
+/** The plan for what lies behind a row. */
+function behindRow(plan: Plan | undefined, after: Asked['after']): Plan | undefined {
+  if (!plan || !after) return plan
+  const [until, below] = after as [number, number]
+  // A cursor is bound to its filters, so it never lies beyond their end.
+  return { ...plan, span: { ...plan.span, below, until: Math.min(until, plan.span.until) } }
 }
 
 // The last page tells the total, unless it is empty and not the first.

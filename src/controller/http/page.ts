@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { PageMeta } from '../../wire/scalars.ts'
+import type { PageMeta } from '../../wire/paging.ts'
 import { COUNT_LIMIT } from '../store/filter.ts'
 
 /**
@@ -21,6 +21,12 @@ type Holding<T> = Response & { readonly holds?: T }
 
 /** A whole answer as JSON. */
 export const held = <T extends object>(content: T, status = 200): Holding<T> => Response.json(content, { status })
+
+/** A page whose rows are JSON already, of `R` each. */
+export const heldRows = <R>(rows: readonly string[], meta: PageMeta): Holding<{ data: R[]; meta: PageMeta }> =>
+  new Response(`{"data":[${rows.join(',')}],"meta":${JSON.stringify(meta)}}`, {
+    headers: { 'content-type': 'application/json' },
+  })
 
 /**
  * A list of any length as one JSON answer `{ data }`, with `meta` where it is asked for: one slice of rows per turn of

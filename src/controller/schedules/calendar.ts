@@ -3,13 +3,13 @@ import { iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import { DAY_MS } from '../../kernel/zones.ts'
 import type { ForesightKind } from '../../wire/foresight.ts'
-import type { CalendarItem, CalendarQuery, Risk } from '../../wire/schedules.ts'
+import type { CalendarItem, CalendarQuery, Occurrence, Risk } from '../../wire/schedules.ts'
 import { sharing } from '../http/batches.ts'
+import type { Planned } from './calendar.store.ts'
 import { shownSlot } from './planning.rules.ts'
 import { type Slot, slotsAfter } from './recurrence.rules.ts'
 import { clashing, FORESEEN_MS, faultsOf, type Readiness } from './risks.rules.ts'
 import { occurrenceKey, type RiskStore } from './risks.store.ts'
-import type { CalendarRow, ScheduleStore } from './schedules.store.ts'
 
 const WINDOW_DAYS = 42
 const MAX_DAYS = 92
@@ -40,7 +40,7 @@ const LATEST = Date.parse('9990-01-01T00:00:00.000Z')
 const inTime = (ms: number): boolean => ms >= 0 && ms < LATEST
 
 interface Entry {
-  row: CalendarRow
+  row: Planned
   slot: Slot
 }
 
@@ -48,6 +48,9 @@ interface Entry {
 class Earliest {
   private kept: Entry[] = []
   dropped = false
+  get full(): boolean {
+    return this.kept.length > MAX_ITEMS || this.dropped
+  }
   /** Later entries would be dropped. */
   limit = Number.POSITIVE_INFINITY
 
@@ -76,55 +79,61 @@ interface Parts {
   /** ISO. */
   now: string
   risks: RiskStore
-  schedules: ScheduleStore
 }
 
 /** The earliest 2,000 occurrences of these schedules in a window. Yields to the event loop between schedules. */
-export async function calendarOf(
-  { foreseen: told, now, risks, schedules }: Parts,
-  slices: Iterable<CalendarRow[]>,
-  window: Window,
-) {
-  const earliest = new Earliest()
-  const turn = sharing()
-  let scheduleCount = 0
-  for (const rows of slices)
-    for (const row of rows) {
-      scheduleCount++
-      for (const slot of slotsIn(schedules, row, window)) {
-        if (slot.startAt > earliest.limit) {
-          earliest.dropped = true
-          break
-        }
-        earliest.add({ row, slot })
-      }
-      // Long lists of exceptions make a schedule slow.
-      await turn()
-    }
-  const entries = earliest.sorted()
+export async function calendarOf({ foreseen: told, now, risks }: Parts, slices: Iterable<Planned[]>, window: Window) {
+  const schedules: Planned[] = []
+  for (const slice of slices) {
+    schedules.push(...slice)
+    await nextTurn()
+  }
+  const { dropped, entries } = await earliestOf(schedules, window)
   const foreseen = await foresee(risks, entries, now)
+  const texts = new Map<number, string>()
+  const instant = (ms: number): string => texts.get(ms) ?? (texts.set(ms, iso(ms)).get(ms) as string)
   const items = entries.map((entry) => {
-    const kinds = told.get(occurrenceKey(entry.row.id, iso(entry.slot.scheduledAt)))
-    return shown(entry, foreseen.get(entry) ?? [], kinds)
+    const occurrence = shownSlot(entry.slot, instant)
+    const kinds = told.size > 0 ? told.get(occurrenceKey(entry.row.id, occurrence.scheduledStartAt)) : undefined
+    return shown(entry, occurrence, foreseen.get(entry) ?? [], kinds)
   })
   const meta = {
     end: iso(window.end),
     occurrenceCount: items.length,
-    scheduleCount,
+    scheduleCount: schedules.length,
     start: iso(window.start),
-    truncated: earliest.dropped,
+    truncated: dropped,
   }
   return { items, meta }
 }
 
-function* slotsIn(schedules: ScheduleStore, row: CalendarRow, { end, start }: Window): Generator<Slot> {
-  const plan = schedules.planOf(row)
-  const created = Date.parse(row.createdAt)
+// Of a crowded calendar the first days are all that is shown.
+const FIRST_DAYS = 2
+
+/** Looks at ever longer parts of the window, until there are more than can be shown. */
+async function earliestOf(schedules: readonly Planned[], window: Window) {
+  const earliest = new Earliest()
+  const turn = sharing()
+  let days = FIRST_DAYS
+  for (let start = window.start; start <= window.end && !earliest.full; ) {
+    const end = Math.min(window.end, start + days * DAY_MS - 1)
+    for (const row of schedules) {
+      for (const slot of slotsIn(row, { end: Math.min(end, earliest.limit), start })) earliest.add({ row, slot })
+      // Long lists of exceptions make a schedule slow.
+      await turn()
+    }
+    start = end + 1
+    days *= 2
+  }
+  const entries = earliest.sorted()
+  return { dropped: earliest.dropped, entries }
+}
+
+function* slotsIn({ createdAt, plan }: Planned, { end, start }: Window): Generator<Slot> {
   // Start and end belong to the window.
-  for (const slot of slotsAfter(plan, start - 1)) {
-    if (slot.startAt > end) return
+  for (const slot of slotsAfter(plan, start - 1, end)) {
     // Nothing is recorded before the schedule was created; an occurrence under way at that time begins late.
-    if (slot.startAt < created && (slot.endAt ?? created) <= created) continue
+    if (slot.startAt < createdAt && (slot.endAt ?? createdAt) <= createdAt) continue
     yield slot
   }
 }
@@ -150,12 +159,17 @@ async function foresee(risks: RiskStore, entries: readonly Entry[], now: string)
 
 const CLASH: readonly Risk[] = ['clash']
 
-const shown = ({ row, slot }: Entry, risks: Risk[], foreseen: ForesightKind[] | undefined): CalendarItem => ({
-  ...shownSlot(slot),
+const shown = (
+  { row }: Entry,
+  occurrence: Occurrence,
+  risks: Risk[],
+  foreseen: ForesightKind[] | undefined,
+): CalendarItem => ({
+  ...occurrence,
   enabled: true,
   ...(foreseen ? { foreseen } : {}),
   ...(row.nodeId === null ? {} : { nodeId: row.nodeId }),
-  recurrenceMode: row.recurrence.mode,
+  recurrenceMode: row.mode,
   ...(risks.length === 0 ? {} : { risks }),
   room: row.room,
   ...(row.roomId === null ? {} : { roomId: row.roomId }),

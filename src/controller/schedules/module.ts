@@ -8,6 +8,7 @@ import type { RecordingsApi } from '../recordings/api.ts'
 import type { SettingsApi } from '../settings/api.ts'
 import type { SchedulesApi } from './api.ts'
 import { roomReassignment } from './assigning.ts'
+import { calendarStore } from './calendar.store.ts'
 import { changeRoutes } from './changes.routes.ts'
 import { scheduleJumps } from './jumps.store.ts'
 import { occurrenceRoutes } from './occurrences.routes.ts'
@@ -32,7 +33,8 @@ export function createSchedules(base: Base, deps: Deps): Module<SchedulesApi> {
   const { authorization, config, db, events, ids, ticker } = base
   const { fleet, health, recordings, settings } = deps
   const { nodes, rooms, rosters } = fleet
-  const schedules = scheduleStore(db, zoneBook())
+  const zones = zoneBook()
+  const schedules = scheduleStore(db, zones)
   const runs = runStore(db)
   const risks = riskStore(db, config.SVC_NODE_OFFLINE_AFTER_SECONDS, config.SVC_AGENT_CAPTURE_INTERFACE_ID)
   const alarms = alarmStore(db, health.health)
@@ -65,7 +67,11 @@ export function createSchedules(base: Base, deps: Deps): Module<SchedulesApi> {
   }
   return {
     api: { foresee: foreseeTake, live: schedules.liveAssignments, readiness: risks.readiness, schedules },
-    routes: [...scheduleRoutes(parts), ...changeRoutes(parts), ...occurrenceRoutes(parts)],
+    routes: [
+      ...scheduleRoutes({ ...parts, calendar: calendarStore(db, zones) }),
+      ...changeRoutes(parts),
+      ...occurrenceRoutes(parts),
+    ],
     runners: [runnerOf(base, deps, { alarms, runs, schedules, take })],
   }
 }

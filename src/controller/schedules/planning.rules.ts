@@ -58,10 +58,11 @@ export const pendingOf = (slot: Slot): Pending => ({
 export const pendingSlot = ({ recurrence, slotAt: at, slotDate }: Stored): Slot | undefined =>
   at === undefined || slotDate === undefined ? undefined : slotAt(recurrence, Date.parse(at), dayNumber(slotDate))
 
-export const shownSlot = (slot: Slot): Occurrence => ({
-  ...(slot.endAt === undefined ? {} : { recordingEndAt: iso(slot.endAt) }),
-  recordingStartAt: iso(slot.startAt),
-  scheduledStartAt: iso(slot.scheduledAt),
+/** `told` writes an instant: many occurrences share theirs. */
+export const shownSlot = (slot: Slot, told: (ms: number) => string = iso): Occurrence => ({
+  ...(slot.endAt === undefined ? {} : { recordingEndAt: told(slot.endAt) }),
+  recordingStartAt: told(slot.startAt),
+  scheduledStartAt: told(slot.scheduledAt),
 })
 
 /** Days a schedule that is always on may be paused for before it counts as off. */

@@ -100,17 +100,23 @@ export function onceSlot({ recurrence, zone }: Plan): Slot | undefined {
   return slotAt(recurrence, scheduledAt, zone.dayOf(scheduledAt))
 }
 
-/** Occurrences whose recording starts after `after`, in order, without excluded ones; manual and always_on have none. */
-export function* slotsAfter(plan: Plan, after: number): Generator<Slot> {
+/**
+ * Occurrences whose recording starts after `after` and not after `until`, in order, without excluded ones; manual and always_on
+ * have none.
+ */
+export function* slotsAfter(plan: Plan, after: number, until = Number.POSITIVE_INFINITY): Generator<Slot> {
   const { recurrence, zone } = plan
   const once = onceSlot(plan)
-  if (once && once.startAt > after && !isExcepted(recurrence, once.day)) yield once
+  if (once && once.startAt > after && once.startAt <= until && !isExcepted(recurrence, once.day)) yield once
   if (!isTimed(recurrence)) return
   // A clock change at midnight may move a start to the next date.
   const first = zone.dayOf(after) - 1
-  const last = first + (recurrence.mode === 'monthly' ? SCANNED_DAYS_MONTHLY : SCANNED_DAYS)
+  const scanned = first + (recurrence.mode === 'monthly' ? SCANNED_DAYS_MONTHLY : SCANNED_DAYS)
+  const last =
+    until === Number.POSITIVE_INFINITY ? scanned : Math.min(scanned, zone.dayOf(until + earlyMs(recurrence)) + 1)
   for (let day = first; day <= last; day++) {
     const slot = slotOn(plan, day)
+    if (slot && slot.startAt > until) return
     if (slot && slot.startAt > after && !isExcepted(recurrence, day)) yield slot
   }
 }

@@ -6,12 +6,13 @@ import type { Db } from '../store/db.ts'
 import { type Condition, Lister } from '../store/filter.ts'
 import type { Readiness } from './risks.rules.ts'
 
+/** What schedules that take the same channels of the same device have in common. */
 interface Row {
   absent: number | null
   audioDefaults: string | null
   channels: string | null
   deviceId: string | null
-  id: string
+  ids: string
   missingChannels: number
   nodeId: string | null
   nodeStatus: string | null
@@ -26,9 +27,10 @@ const DEVICE = `coalesce(s.capture_interface_id,
 export function riskStore(db: Db, offlineAfterSeconds: number, configured: string | undefined) {
   const read = db.stmt<{ configured: string; ids: string; offlineBefore: string }, Row>(
     `WITH due AS MATERIALIZED (
-       SELECT s.id, s.node_id, s.capture_interface_id, s.capture_channels, ${DEVICE} AS device
-         FROM json_each(@ids) wanted CROSS JOIN schedules s ON s.id = wanted.value)
-     SELECT due.id, due.node_id AS nodeId, due.capture_channels AS channels, due.capture_interface_id AS deviceId,
+       SELECT s.ids, s.node_id, s.capture_interface_id, s.capture_channels, ${DEVICE} AS device FROM (
+         SELECT json_group_array(x.id) AS ids, x.node_id, x.capture_interface_id, x.capture_channels
+           FROM json_each(@ids) wanted CROSS JOIN schedules x ON x.id = wanted.value GROUP BY 2, 3, 4) s)
+     SELECT due.ids, due.node_id AS nodeId, due.capture_channels AS channels, due.capture_interface_id AS deviceId,
        ${STATUS} AS nodeStatus, n.audio_defaults AS audioDefaults, i.absent AS absent,
        EXISTS (SELECT 1 FROM interfaces u WHERE u.node_id = due.node_id AND u.absent = 0 AND u.channel_count > 0) AS usable,
        EXISTS (SELECT 1 FROM json_each(due.capture_channels) c WHERE c.value > coalesce(i.channel_count, 0)) AS missingChannels
@@ -50,7 +52,12 @@ export function riskStore(db: Db, offlineAfterSeconds: number, configured: strin
     readiness(ids: readonly string[], now: string): Map<string, Readiness> {
       const before = offlineBefore(now, offlineAfterSeconds)
       const rows = read.all({ configured: configured ?? '', ids: JSON.stringify(ids), offlineBefore: before })
-      return new Map(rows.map((row) => [row.id, readinessOf(row)]))
+      return new Map(
+        rows.flatMap((row) => {
+          const readiness = readinessOf(row)
+          return (JSON.parse(row.ids) as string[]).map((id): [string, Readiness] => [id, readiness])
+        }),
+      )
     },
   }
 }

@@ -13,6 +13,7 @@ import { type Column, csvExport, EXPORT_SLICE } from '../http/csv.ts'
 import { pageMeta } from '../http/page.ts'
 import { type AnyRoute, flow, route, stream, type Target } from '../http/route.ts'
 import type { visibilities } from '../http/visibility.ts'
+import type { CalendarStore } from './calendar.store.ts'
 import { calendarOf, windowOf } from './calendar.ts'
 import { type Stored, shownSlot, upcoming } from './planning.rules.ts'
 import type { ReferenceStore } from './references.store.ts'
@@ -20,6 +21,7 @@ import type { RiskStore } from './risks.store.ts'
 import { type ScheduleStore, shown } from './schedules.store.ts'
 
 interface Parts {
+  calendar: CalendarStore
   nodes: FleetApi['nodes']
   visibility: ReturnType<typeof visibilities>
   references: ReferenceStore
@@ -30,8 +32,6 @@ interface Parts {
 const read = { auth: 'user', permission: 'schedule:read' } as const
 const all = (): Target => ({ type: 'schedule_collection' })
 const one = (p: { id: string }): Target => ({ type: 'schedule', id: p.id })
-// Schedules computed per turn of the event loop.
-const CALENDAR_SLICE = 500
 
 const COLUMNS: readonly Column<Schedule>[] = [
   ...(['id', 'name', 'enabled', 'nodeId', 'room', 'timezone', 'nextRunAt', 'captureBackend'] as const).map(column),
@@ -48,7 +48,7 @@ const csv = (now: string, slices: Iterable<readonly Schedule[]>): Response =>
 
 export const scheduleRoutes = (parts: Parts): AnyRoute[] => [...lists(parts), ...details(parts)]
 
-const lists = ({ risks, schedules, visibility }: Parts): AnyRoute[] => [
+const lists = ({ calendar, risks, schedules, visibility }: Parts): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/schedules',
@@ -93,13 +93,8 @@ const lists = ({ risks, schedules, visibility }: Parts): AnyRoute[] => [
     run: async ({ now, query: { end, start, ...filters }, principal }) => {
       const window = windowOf({ end, start }, now)
       const foreseen = risks.foreseen(visibility(principal, 'health:read'))
-      const slices = schedules.calendarWalk(
-        visibility(principal, 'schedule:read'),
-        filters,
-        principal.id,
-        CALENDAR_SLICE,
-      )
-      const { items, meta } = await calendarOf({ foreseen, now, risks, schedules }, slices, window)
+      const stamped = schedules.calendarStamps(visibility(principal, 'schedule:read'), filters, principal.id)
+      const { items, meta } = await calendarOf({ foreseen, now, risks }, calendar.planned(stamped), window)
       return { data: items, beside: { meta } }
     },
   }),
@@ -142,7 +137,12 @@ const details = ({ nodes, visibility, references, schedules }: Parts): AnyRoute[
     run: ({ now, params, query: { limit } }) => {
       const schedule = schedules.get(params.id)
       const slots = upcoming(schedules.planOf(schedule), schedule, Date.parse(now))
-      return { data: slots.take(limit).map(shownSlot).toArray() }
+      return {
+        data: slots
+          .take(limit)
+          .map((slot) => shownSlot(slot))
+          .toArray(),
+      }
     },
   }),
 ]

@@ -6,6 +6,7 @@ import type { Live } from '../fleet/switchers/switchers.rules.ts'
 import type { Visibility } from '../http/visibility.ts'
 import type { Db, Params } from '../store/db.ts'
 import { type Condition, json, Lister, type Order, present, when } from '../store/filter.ts'
+import type { Stamped } from './calendar.store.ts'
 import { liveNow, planOf, type Stored } from './planning.rules.ts'
 import type { Plan } from './recurrence.rules.ts'
 
@@ -52,20 +53,6 @@ const storedOf = ({ captureChannelSelection, enabled, ...row }: Row): Stored =>
 
 /** A schedule in its wire format. */
 export const shown = ({ anchorDate: _a, slotAt: _b, slotDate: _c, ...schedule }: Stored): Schedule => schedule
-
-/** The fields of a schedule that the calendar needs, without its lists. */
-export interface CalendarRow {
-  anchorDate: string
-  createdAt: string
-  id: string
-  name: string
-  nextRunAt: string | null
-  nodeId: string | null
-  recurrence: Recurrence
-  room: string
-  roomId: string | null
-  timezone: string
-}
 
 /** Schedules, their policies and assignments. Call every write inside a transaction. */
 export function scheduleStore(db: Db, zones: (name: string) => Zone) {
@@ -144,7 +131,8 @@ export function scheduleStore(db: Db, zones: (name: string) => Zone) {
     reassignRoom: (id: string, roomId: string | undefined, now: string): void =>
       void reassignRoom.run({ id, roomId: roomId ?? null, now }),
     remove: (id: string): void => void drop.run({ id }),
-    ...calendarRows(db),
+    /** Ids and stamps of enabled schedules for the calendar. */
+    calendarStamps: calendarStamps(db),
     ...overviews(db, zones, whole),
   }
 }
@@ -243,24 +231,14 @@ const JSON_COLUMNS = { capture_channels: 1, recurrence: 1, tags: 1 }
 const plain = (value: unknown) =>
   value === undefined ? null : typeof value === 'boolean' ? Number(value) : (value as string)
 
-function calendarRows(db: Db) {
-  type Raw = Omit<CalendarRow, 'recurrence'> & { recurrence: string }
-  const columns = `s.id, s.name, s.node_id AS nodeId, s.room, s.room_id AS roomId, s.timezone, s.recurrence, s.anchor_date AS anchorDate,
-    s.next_run_at AS nextRunAt, s.created_at AS createdAt`
-  const list = new Lister<Raw>(db, { columns, from: 'schedules s' })
-  const running: Condition = { sql: 's.enabled = 1', params: {} }
-  return {
-    /** Enabled schedules for the calendar, slice by slice, newest first. */
-    *calendarWalk(
-      visibility: Visibility,
-      filters: CalendarFilters,
-      userId: string,
-      size: number,
-    ): Generator<CalendarRow[]> {
-      const conditions = [running, ...visibility.schedules(), ...matching(filters), ...placed(filters, userId)]
-      for (const rows of list.walk(conditions, NEWEST, size))
-        yield rows.map((row) => ({ ...row, recurrence: JSON.parse(row.recurrence) as Recurrence }))
-    },
+const RUNNING: Condition = { sql: 's.enabled = 1', params: {} }
+
+function calendarStamps(db: Db) {
+  const columns = 'json_group_array(json_array(s.id, s.stamp)) AS stamps'
+  const list = new Lister<never>(db, { columns, from: 'schedules s' })
+  return (visibility: Visibility, filters: CalendarFilters, userId: string): Stamped[] => {
+    const conditions = [RUNNING, ...visibility.schedules(), ...matching(filters), ...placed(filters, userId)]
+    return JSON.parse(list.aggregate<{ stamps: string }>(columns, conditions).stamps) as Stamped[]
   }
 }
 

@@ -137,6 +137,10 @@ const bound = (conditions: Condition[]): Params => Object.assign({}, ...conditio
 export const json = (value: unknown): string | null =>
   value === undefined || value === null ? null : JSON.stringify(value)
 
+/** The object as JSON, with one more member that is JSON already: what is long is not read only to be written again. */
+export const withMember = (object: object, name: string, member: string): string =>
+  `${JSON.stringify(object).slice(0, -1)},${JSON.stringify(name)}:${member}}`
+
 /** Drops keys whose value is null or undefined: optional fields are absent on the wire, never null. */
 export function present<T extends object>(row: T): { [K in keyof T]: Exclude<T[K], null> } {
   const out: Record<string, unknown> = {}

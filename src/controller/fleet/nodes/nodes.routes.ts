@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import { conflict, Fail, found } from '../../../kernel/fail.ts'
 import { type Interface, InterfacePatch, type Node, NodeFilters, NodePatch } from '../../../wire/nodes.ts'
 import type { Events } from '../../events.ts'
-import { pageMeta } from '../../http/page.ts'
+import { heldRows, pageMeta } from '../../http/page.ts'
 import type { UserPrincipal } from '../../http/principal.ts'
-import { type AnyRoute, route } from '../../http/route.ts'
+import { type AnyRoute, route, stream } from '../../http/route.ts'
 import type { Scope } from '../../http/scope.ts'
 import type { visibilities } from '../../http/visibility.ts'
 import { endInvitations, type Invitations } from '../onboarding/credentials.store.ts'
@@ -27,17 +27,17 @@ interface Stores extends Invitations {
 }
 
 export const nodeRoutes = ({ events, nodes, places, scope, visibility, ...invitations }: Stores): AnyRoute[] => [
-  route({
+  stream({
     method: 'GET',
     path: '/nodes',
     ...read,
     action: 'nodes.read',
     target: all,
     query: NodeFilters,
-    run: ({ principal, query, now }) => {
+    run: async ({ principal, query, now }) => {
       const limit = Math.min(query.limit ?? 50, 200)
       const { rows, total } = nodes.list(visibility(principal, 'node:read'), query, limit, now)
-      return { data: rows, beside: { meta: pageMeta(rows.length, total, limit, query.offset ?? 0) } }
+      return { response: heldRows<Node>(rows, pageMeta(rows.length, total, limit, query.offset ?? 0)) }
     },
   }),
   route({

@@ -4,7 +4,7 @@ import type { Ids } from '../../../kernel/ids.ts'
 import type { Enrollment, Heartbeat, Interface, Node, NodeFilters, NodePatch, NodeStatus } from '../../../wire/nodes.ts'
 import type { Visibility } from '../../http/visibility.ts'
 import type { Db, SqlValue } from '../../store/db.ts'
-import { type Condition, contains, Lister, present, when } from '../../store/filter.ts'
+import { type Condition, contains, Lister, present, when, withMember } from '../../store/filter.ts'
 import { type InterfaceFacts, interfaceStore } from './interfaces.store.ts'
 import { nodeSearch } from './search.store.ts'
 import { mustBeInUse, offlineBefore, problemsOf, SILENT, STATUS } from './status.rules.ts'
@@ -65,7 +65,6 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
     `UPDATE nodes SET agent_version = @agentVersion, hostname = @hostname, ip_addresses = @ipAddresses,
        runtime = coalesce(@runtime, runtime), status = @status, last_seen_at = @now WHERE id = @id`,
   )
-
   const silent = db.stmt<{ offlineBefore: string }, { id: string }>(
     `SELECT n.id FROM nodes n WHERE ${STATUS} = 'offline'`,
   )
@@ -80,10 +79,7 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
     return row && whole([row])[0]
   }
   const get = (id: string, now: string): Node => found(find(id, now), 'Node')
-  const withFacts = (rows: Row[]): ExportedNode[] => {
-    const byNode = interfaces.facts(rows.map((row) => row.id))
-    return rows.map((row) => ({ ...shown(row, []), interfaces: byNode.get(row.id) ?? [] }))
-  }
+  const withFacts = factsReader(interfaces)
   const within = (visibility: Visibility, now: string): Condition[] => [
     // Always bound: the status column needs it.
     { sql: '1', params: { offlineBefore: silentSince(now) } },
@@ -103,9 +99,12 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
     mustExist: (id: string): void => void found(exists.get({ id }), 'Node'),
     /** @throws Fail 404, or 409 `node_retired`. */
     mustServe: (id: string): void => mustBeInUse(found(exists.get({ id }), 'Node')),
-    list(visibility: Visibility, f: NodeFilters, limit: number, now: string): { rows: Node[]; total: number } {
+    /** A page; `rows` are nodes as JSON: devices may have hundreds of channels each. */
+    list(visibility: Visibility, f: NodeFilters, limit: number, now: string): { rows: string[]; total: number } {
       const { rows, total } = lister.page(seen(visibility, f, now), 'n.alias, n.id', limit, f.offset ?? 0)
-      return { rows: whole(rows), total }
+      const ids = rows.map((row) => row.id)
+      const devices = interfaces.told(ids)
+      return { rows: rows.map((row) => jsonOf(row, devices.get(row.id))), total }
     },
     /** Every node that matches, in the order of the list; slice by slice, channels left out. */
     *exported(visibility: Visibility, f: NodeFilters, now: string): Generator<ExportedNode[]> {
@@ -167,6 +166,9 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
 }
 export type NodeStore = ReturnType<typeof nodeStore>
 
+/** A node with its devices, whole or without their channels. */
+type NodeWith<D> = Omit<Node, 'interfaces'> & { interfaces: D[] }
+
 /** A node for an export, its devices without channels. */
 export type ExportedNode = Omit<Node, 'interfaces'> & { interfaces: InterfaceFacts[] }
 
@@ -225,7 +227,22 @@ const columns = (n: Editable): Record<string, SqlValue> => ({
   roomId: n.roomId,
 })
 
-function shown(row: Row, interfaces: Interface[]): Node {
+/** Nodes with their devices, channels left out. */
+const factsReader =
+  (interfaces: ReturnType<typeof interfaceStore>) =>
+  (rows: Row[]): ExportedNode[] => {
+    const byNode = interfaces.facts(rows.map((row) => row.id))
+    return rows.map((row) => ({ ...shown(row, []), interfaces: byNode.get(row.id) ?? [] }))
+  }
+
+type Told = ReturnType<ReturnType<typeof interfaceStore>['told']> extends Map<string, infer T> ? T : never
+
+function jsonOf(row: Row, { facts, json }: Told = { facts: [], json: '[]' }): string {
+  const { interfaces: _, ...node } = shown(row, facts)
+  return withMember(node, 'interfaces', json)
+}
+
+function shown<D extends Omit<Interface, 'channels'>>(row: Row, interfaces: D[]): NodeWith<D> {
   const { site, room, building, floor } = row
   return judged(
     present({
@@ -244,12 +261,12 @@ function shown(row: Row, interfaces: Interface[]): Node {
       audioDefaults: row.audioDefaults === null ? null : JSON.parse(row.audioDefaults),
       recordingCapacity: row.maxConcurrent === null ? null : { maxConcurrentRecordings: row.maxConcurrent },
       runtime: row.runtime === null ? null : JSON.parse(row.runtime),
-    }) as Node,
+    }) as NodeWith<D>,
   )
 }
 
 /** The node with its current problems. */
-function judged({ problems: _, ...node }: Node): Node {
+function judged<D extends Omit<Interface, 'channels'>>({ problems: _, ...node }: NodeWith<D>): NodeWith<D> {
   const problems = problemsOf(node)
   return problems.length > 0 ? { ...node, problems } : node
 }

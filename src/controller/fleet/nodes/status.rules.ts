@@ -25,10 +25,14 @@ export const namesDevice = ({
   (captureCommand !== undefined && !/(^|\/)arecord$/.test(captureCommand)) ||
   (captureBackend !== undefined && captureBackend !== 'alsa')
 
-const isUsable = ({ absent, channelCount }: Interface): boolean => !absent && channelCount > 0
+/** What is asked of the devices of a node. */
+type Device = Pick<Interface, 'absent' | 'channelCount'>
+type OfNode<K extends keyof Node> = Pick<Node, K> & { interfaces: readonly Device[] }
+
+const isUsable = ({ absent, channelCount }: Device): boolean => !absent && channelCount > 0
 
 /** Whether the node has nothing to record from, by its report and the operator's settings. */
-export const lacksDevice = ({ audioDefaults, interfaces }: Pick<Node, 'audioDefaults' | 'interfaces'>): boolean =>
+export const lacksDevice = ({ audioDefaults, interfaces }: OfNode<'audioDefaults'>): boolean =>
   !interfaces.some(isUsable) && !namesDevice(audioDefaults ?? {})
 
 const NO_DEVICE: NodeProblem = { code: 'no_capture_device', message: 'no capture device' }
@@ -38,7 +42,7 @@ const NO_ENCODER: NodeProblem = {
 }
 
 /** The problems of a node; none before its first contact or after it was retired. */
-export function problemsOf(node: Pick<Node, 'audioDefaults' | 'interfaces' | 'runtime' | 'status'>): NodeProblem[] {
+export function problemsOf(node: OfNode<'audioDefaults' | 'runtime' | 'status'>): NodeProblem[] {
   if (node.status === 'provisioning' || node.status === 'retired') return []
   const problems = lacksDevice(node) ? [NO_DEVICE] : []
   return node.runtime?.encoder === 'missing' ? [...problems, NO_ENCODER] : problems

@@ -135,7 +135,7 @@ const RECENTLY: Condition = {
 const indexed = (text: string): boolean => [...text].length >= 3
 
 /** Counts from the database, up to FEW. */
-interface Probe {
+export interface Probe {
   isFew: (condition: Condition) => boolean
   /** Events whose text matches, in order of arrival; undefined when there are more than FEW. */
   hits: (match: Condition) => number[] | undefined

@@ -1,15 +1,21 @@
-import { Fail } from '../../../kernel/fail.ts'
+import { Fail, invalid } from '../../../kernel/fail.ts'
 import type { HealthEvent, HealthFilters, HealthStatus, HealthSummary } from '../../../wire/health.ts'
+import type { Asked } from '../../http/cursor.ts'
 import type { Visibility } from '../../http/visibility.ts'
-import type { Db, Params, Stmt } from '../../store/db.ts'
+import type { Db, Params, SqlValue, Stmt } from '../../store/db.ts'
 import { type Condition, Lister } from '../../store/filter.ts'
-import { type Choice, choiceOf, FEW, MAX_EXAMINED, planOf } from './events.rules.ts'
+import { type Choice, choiceOf, FEW, MAX_EXAMINED, type Probe, planOf } from './events.rules.ts'
 import { eventOf, HEALTH_COLUMNS, type HealthRow, LISTED_COLUMNS } from './health.store.ts'
 
 type Mark = { critical: number; seq: number; status: HealthStatus }
 type Tally = { critical: number; n: number; status: HealthStatus }
 
+/** What the cursors of this list are made of: the place in the order, and in that of a search for common words, or 0. */
+export const HEALTH_KEYS = ['number', 'number'] as const
+
 interface HealthPage {
+  /** Where the next page goes on. */
+  last: readonly SqlValue[] | undefined
   /** Whether there are rows after this page. */
   more: boolean
   rows: HealthEvent[]
@@ -33,6 +39,7 @@ export function healthEvents(db: Db) {
   const rowsOf = db.stmt<{ seqs: string }, HealthRow>(
     `SELECT ${LISTED_COLUMNS} FROM json_each(@seqs) page CROSS JOIN health_events h ON h.seq = page.value ORDER BY page.key`,
   )
+  const docOf = db.stmt<{ seq: number }, { doc: number }>(`SELECT doc FROM health_events WHERE seq = @seq`)
   const picked = new Lister<HealthRow>(db, {
     columns: HEALTH_COLUMNS,
     from: 'json_each(@ids) picked CROSS JOIN health_events h ON h.id = picked.value',
@@ -55,29 +62,41 @@ export function healthEvents(db: Db) {
   const tally = tallies(db)
   const reached = visibleSeqs(db)
 
-  const choice = (filters: HealthFilters, visibility: Visibility): Choice => {
-    const plan = planOf(filters, {
+  const choice = (filters: HealthFilters, visibility: Visibility, byArrival = false): Choice => {
+    const probe: Probe = {
       isFew: (condition) => places.table.count([condition], FEW + 1) <= FEW,
       hits: (match) => few(hits.all(match.params).map((hit) => hit.doc)),
       reached: () => reached(visibility),
-    })
+    }
+    // A cursor keeps its order, whether there are many or few by now.
+    const plan = planOf(filters, byArrival ? MANY : probe)
     return choiceOf(plan, visibility.healthEvents())
   }
 
+  const placesIn = ({ conditions, order, source }: Choice, behind: Condition[], limit: number, skipped: number) =>
+    places[source].rows([...conditions, ...behind], `${order} DESC`, limit, skipped).map((row) => row.seq)
+
   return {
     /** One page of what the caller may see, newest first, and the counts over all of it. */
-    page(visibility: Visibility, filters: HealthFilters, limit: number, offset: number): HealthPage {
-      const plan = choice(filters, visibility)
+    page(visibility: Visibility, filters: HealthFilters, limit: number, { after, offset }: Asked): HealthPage {
+      const [seq = 0, doc = 0] = (after ?? []) as number[]
+      const plan = choice(filters, visibility, doc > 0)
+      const words = plan.source === 'words'
+      if (after && words !== doc > 0) throw changed()
       const { seqs, summary } = plan.few ? all(plan.conditions) : { seqs: undefined, summary: tally(plan) }
-      const end = offset + limit + 1
+      const behind = after ? [{ sql: `${plan.order} < @behind`, params: { behind: words ? doc : seq } }] : []
+      const skipped = after ? 0 : offset
       const found = seqs
-        ? seqs.slice(offset, end)
-        : places[plan.source].rows(plan.conditions, `${plan.order} DESC`, limit + 1, offset).map((row) => row.seq)
+        ? seqs.filter((one) => !after || one < seq).slice(skipped, skipped + limit + 1)
+        : placesIn(plan, behind, limit + 1, skipped)
       // The count may have stopped at its bound before the end of the page.
       const seen = found.length > 0 ? offset + found.length : 0
+      const shown = found.slice(0, limit)
+      const last = shown.at(-1)
       return {
+        last: last === undefined ? undefined : [last, words ? (docOf.get({ seq: last })?.doc ?? 0) : 0],
         more: found.length > limit,
-        rows: rowsOf.all({ seqs: JSON.stringify(found.slice(0, limit)) }).map(eventOf),
+        rows: rowsOf.all({ seqs: JSON.stringify(shown) }).map(eventOf),
         summary: seen > summary.total ? { ...summary, total: seen, totalIsLowerBound: true } : summary,
       }
     },
@@ -103,6 +122,12 @@ export function healthEvents(db: Db) {
     },
   }
 }
+const MANY: Probe = { hits: () => undefined, isFew: () => false, reached: () => undefined }
+
+/** So many more match meanwhile that they are listed in another order. */
+const changed = (): Fail =>
+  invalid('Invalid cursor', ['cursor'], 'the list has changed too much: begin again without it', 'invalid_cursor')
+
 export type HealthEvents = ReturnType<typeof healthEvents>
 
 const few = (numbers: number[]): number[] | undefined => (numbers.length > FEW ? undefined : numbers)

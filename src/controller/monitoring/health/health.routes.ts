@@ -12,12 +12,12 @@ import {
 } from '../../../wire/health.ts'
 import { actionStates } from '../../http/actions.ts'
 import { type Column, csvExport } from '../../http/csv.ts'
-import { pageMeta } from '../../http/page.ts'
+import { cursors } from '../../http/cursor.ts'
 import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, route, stream } from '../../http/route.ts'
 import type { Scope } from '../../http/scope.ts'
 import type { visibilities } from '../../http/visibility.ts'
-import type { HealthEvents } from './events.store.ts'
+import { HEALTH_KEYS, type HealthEvents } from './events.store.ts'
 import type { HealthStore } from './health.store.ts'
 import { blocked, correlationOf } from './lifecycle.rules.ts'
 
@@ -29,6 +29,7 @@ interface HealthParts {
 }
 
 const PAGE = 100
+const paging = cursors('health', () => HEALTH_KEYS)
 // Events per turn of an export: each may carry 60 KiB of details.
 const EXPORT_SLICE = 20
 const all = () => ({ type: 'health' })
@@ -44,11 +45,13 @@ export const healthRoutes = ({ events, health, visibility, scope }: HealthParts)
     action: 'health.events.read',
     target: all,
     query: HealthFilters,
-    run: ({ query: { limit = PAGE, offset = 0, ...filters }, principal }) => {
-      const { more, rows, summary } = events.page(visibility(principal, 'health:read'), filters, limit, offset)
-      const { totalIsLowerBound } = summary
-      const meta = { ...pageMeta(rows.length, summary.total, limit, offset), hasNextPage: more }
-      return { data: rows, beside: { meta: totalIsLowerBound ? { ...meta, totalIsLowerBound } : meta, summary } }
+    run: ({ query, principal }) => {
+      const { cursor: _, limit = PAGE, offset: __, ...filters } = query
+      const asked = paging.asked(query)
+      const { rows, summary, ...page } = events.page(visibility(principal, 'health:read'), filters, limit, asked)
+      const { total, totalIsLowerBound: bounded = false } = summary
+      const meta = paging.meta(query, asked, { ...page, bounded, limit, returned: rows.length, total })
+      return { data: rows, beside: { meta, summary } }
     },
   }),
   stream({
@@ -58,7 +61,7 @@ export const healthRoutes = ({ events, health, visibility, scope }: HealthParts)
     action: 'health.events.export',
     target: all,
     query: HealthFilters,
-    run: async ({ now, query: { limit: _, offset: __, ...filters }, principal }) => ({
+    run: async ({ now, query: { cursor: _, limit: __, offset: ___, ...filters }, principal }) => ({
       response: csv(now, events.walk(visibility(principal, 'health:read'), filters, EXPORT_SLICE)),
     }),
   }),

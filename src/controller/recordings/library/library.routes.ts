@@ -1,14 +1,15 @@
 import type { HealthEvent } from '../../../wire/health.ts'
 import { type Job, RecordingFilters, RecordingIds } from '../../../wire/recordings.ts'
-import type { PageMeta } from '../../../wire/scalars.ts'
 import type { UploadItem } from '../../../wire/uploads.ts'
 import { csvExport, EXPORT_SLICE } from '../../http/csv.ts'
+import { cursors } from '../../http/cursor.ts'
 import { held, pageMeta, slicedList } from '../../http/page.ts'
 import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, route, stream } from '../../http/route.ts'
 import type { Visibility, visibilities } from '../../http/visibility.ts'
 import { jobsOf, recordingActions, recordingLinks } from './actions.ts'
 import { MAX_VALUES } from './facets.store.ts'
+import { keyTypes } from './listing.rules.ts'
 import { EXPORT_COLUMNS } from './recordings.rules.ts'
 import type { RecordingStore } from './recordings.store.ts'
 
@@ -28,6 +29,7 @@ interface Library {
 const SLICE = 250
 const CONTEXT_EVENTS = 100
 
+const paging = cursors('recordings', keyTypes)
 const one = (p: { id: string }) => ({ type: 'recording', id: p.id })
 const all = () => ({ type: 'recording_collection' })
 const read = { auth: 'user', permission: 'recording:read' } as const
@@ -49,18 +51,19 @@ const listRoutes = ({ visibility, recordings }: Library): AnyRoute[] => [
     target: all,
     query: RecordingFilters,
     run: async ({ principal, query }) => {
-      const { limit, offset = 0 } = query
+      const { limit } = query
+      const asked = paging.asked(query)
+      const { offset } = asked
       const seen = visibility(principal, 'recording:read')
       if (limit === undefined) {
-        const slices = recordings.walk(seen, query, SLICE)
+        const slices = recordings.walk(seen, query, SLICE, asked)
         // An offset beyond the end returns no rows, from which the total would follow.
-        const total = (n: number) => (n > 0 ? offset + n : recordings.list(seen, query, 1).total)
+        const total = (n: number) => (n > 0 ? offset + n : recordings.list(seen, query, 1, asked).total)
         return { response: slicedList(slices, (n) => pageMeta(n, total(n), undefined, offset)) }
       }
-      const { exact, rows, total } = recordings.list(seen, query, limit)
-      const { totalIsLowerBound: _, ...meta } = pageMeta(rows.length, total, limit, offset)
-      const page: PageMeta = exact ? meta : { ...meta, totalIsLowerBound: true }
-      return { response: held({ data: rows, meta: page }) }
+      const { exact, rows, ...page } = recordings.list(seen, query, limit, asked)
+      const meta = paging.meta(query, asked, { ...page, bounded: !exact, limit, returned: rows.length })
+      return { response: held({ data: rows, meta }) }
     },
   }),
   route({
@@ -94,7 +97,7 @@ const exportRoutes = ({ visibility, recordings }: Library): AnyRoute[] => [
     ...read,
     action: 'recordings.export',
     target: all,
-    query: RecordingFilters.omit({ limit: true, offset: true }),
+    query: RecordingFilters.omit({ cursor: true, limit: true, offset: true }),
     run: async ({ principal, query, now }) => {
       const slices = recordings.walk(visibility(principal, 'recording:read'), query, EXPORT_SLICE)
       return { response: csvExport({ columns: EXPORT_COLUMNS, kind: 'recordings', now, quoting: 'needed', slices }) }

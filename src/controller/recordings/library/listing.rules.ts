@@ -51,6 +51,12 @@ export const ORDERINGS: ReadonlyMap<string, Ordering> = new Map(
 export const orderingOf = ({ sortBy = 'recordedAt', sortOrder }: RecordingFilters): Ordering =>
   ORDERINGS.get(`${sortBy} ${sortOrder ?? SORTS[sortBy].order}`) as Ordering
 
+/** Types of the keys of a row's place in this order, for its cursors: the value, and the id. */
+export const keyTypes = (filters: RecordingFilters): readonly ('number' | 'string')[] => [
+  filters.sortBy === 'durationSeconds' ? 'number' : 'string',
+  'string',
+]
+
 /** `ORDER BY` of an ordering; `back` reads it from its end. */
 export const orderSql = ({ descending, key }: Ordering, back = false): string =>
   `${key} ${descending === back ? 'ASC' : 'DESC'}, r.id ${back ? 'DESC' : 'ASC'}`

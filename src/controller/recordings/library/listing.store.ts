@@ -1,5 +1,6 @@
 import { folded } from '../../../kernel/fold.ts'
 import type { Recording, RecordingFilters } from '../../../wire/recordings.ts'
+import { type Asked, FROM_THE_FIRST } from '../../http/cursor.ts'
 import type { Visibility } from '../../http/visibility.ts'
 import type { Db, SqlValue } from '../../store/db.ts'
 import { COUNT_LIMIT, type Condition, Lister } from '../../store/filter.ts'
@@ -14,10 +15,14 @@ import {
 import { listFilters, type Residual } from './listfilters.store.ts'
 import { merges, ORDERINGS, type Ordering, orderingOf, orderSql, SMALL_SET } from './listing.rules.ts'
 import { gramQuery, gramsOf, searchText } from './search.rules.ts'
+import { behind, type Key, type Keyed, keyedColumns, type Walk, walkOf } from './walks.store.ts'
 
 /** Rows of one page by `seq`, and how many there are; a total that is not exact is a lower bound. */
-interface Paged {
+export interface Paged {
   exact: boolean
+  /** Key and id of the last row: where the next page goes on. */
+  last: readonly SqlValue[] | undefined
+  more: boolean
   seqs: number[]
   total: number
 }
@@ -36,12 +41,6 @@ interface Plan {
   total: number | undefined
 }
 
-interface Keyed {
-  id: string
-  key: SqlValue
-  seq: number
-}
-
 const IN_SET = (seqs: readonly number[]): Condition => ({
   sql: 'r.seq IN (SELECT value FROM json_each(@set))',
   params: { set: JSON.stringify(seqs) },
@@ -49,8 +48,6 @@ const IN_SET = (seqs: readonly number[]): Condition => ({
 
 // Maximum of rows per folder from which a page is merged.
 const MAX_FILED = 500
-// Rows that a walk examines for a lower bound of the matches.
-const EXAMINED = 4000
 
 /**
  * Lists of a million recordings. Count cells give the number of matches (0011_search.sql) and so the fastest plan: few matches
@@ -59,7 +56,13 @@ const EXAMINED = 4000
 export function listingStore(db: Db, cells: RecordingCounts, search: SearchStore, small = SMALL_SET) {
   const walks = new Map<Ordering, Walk>()
   for (const order of ORDERINGS.values()) walks.set(order, walkOf(db, order))
-  const sets = new Lister<Keyed>(db, { columns: 'r.seq', from: 'recordings r NOT INDEXED' })
+  const sets = new Map<Ordering, Lister<Keyed>>()
+  const setsIn = (order: Ordering): Lister<Keyed> => {
+    const columns = keyedColumns(order)
+    const known = sets.get(order) ?? new Lister<Keyed>(db, { columns, from: 'recordings r NOT INDEXED' })
+    sets.set(order, known)
+    return known
+  }
   const narrow = listFilters(db)
   const ofCells = db.stmt<{ cells: string }, { seq: number }>(
     `SELECT r.seq FROM json_each(@cells) c CROSS JOIN recordings r ON r.cell = c.value`,
@@ -139,43 +142,71 @@ export function listingStore(db: Db, cells: RecordingCounts, search: SearchStore
     return [...new Set([...likely, ...(said ? ofCells.all({ cells: said.ids }).map((row) => row.seq) : [])])]
   }
 
-  const sorted = ({ conditions, order, set = [] }: Plan): number[] =>
-    sets.rows([...conditions, IN_SET(set)], orderSql(order), set.length, 0).map((row) => row.seq)
+  const sorted = ({ conditions, order, set = [] }: Plan, more: Condition[] = []): Keyed[] =>
+    setsIn(order).rows([...conditions, ...more, IN_SET(set)], orderSql(order), set.length, 0)
+
+  /** All matches, when they are few: counted and cut here. */
+  const ofSet = (way: Plan, limit: number, { after, offset }: Asked): Found => {
+    const all = sorted(way)
+    if (!after) return { exact: true, rows: all.slice(offset, offset + limit + 1), total: all.length }
+    return { exact: true, rows: sorted(way, [behind(way.order, keyOf(after))]).slice(0, limit + 1), total: all.length }
+  }
+
+  /** One row more than the page has, where there is one. */
+  const found = (way: Plan, limit: number, { after, offset }: Asked): Found => {
+    if (way.set) return ofSet(way, limit, { after, offset })
+    const walk = walkFor(way.order)
+    const place = after ? keyOf(after) : offset
+    const depth = (after ? 0 : offset) + limit
+    if (way.folders && walk.folders && depth <= MAX_FILED) {
+      const most = offset + limit + COUNT_LIMIT
+      const total = walk.folders.count(way.folders, way.conditions, most)
+      return { exact: total < most, rows: walk.folders.merged(way.folders, way.conditions, limit + 1, place), total }
+    }
+    if (way.total === undefined) return walk.counted(way.conditions, limit + 1, place, offset)
+    const merged = way.cells && merges(way.order, way.cells.cells, depth) ? walk.merged : undefined
+    const rows = merged
+      ? merged(way.cells?.ids ?? '[]', limit + 1, place)
+      : walk.page(way.conditions, limit + 1, place, way.total)
+    return { exact: true, rows, total: way.total }
+  }
 
   return {
-    page(visibility: Visibility, filters: RecordingFilters, limit: number, offset: number): Paged {
-      const way = plan(visibility, filters)
-      if (way.set) {
-        const all = sorted(way)
-        return { exact: true, seqs: all.slice(offset, offset + limit), total: all.length }
+    page(visibility: Visibility, filters: RecordingFilters, limit: number, asked: Asked = FROM_THE_FIRST): Paged {
+      const { exact, rows, total } = found(plan(visibility, filters), limit, asked)
+      const page = rows.slice(0, limit)
+      const last = page.at(-1)
+      return {
+        exact,
+        last: last && [last.key, last.id],
+        more: rows.length > limit,
+        seqs: page.map((row) => row.seq),
+        total,
       }
-      const walk = walkFor(way.order)
-      if (way.folders && walk.filed && offset + limit <= MAX_FILED) {
-        const seqs = walk.filed(way.folders, way.conditions, limit, offset)
-        const total = walk.countFiled(way.folders, way.conditions, offset + limit + COUNT_LIMIT)
-        return { exact: total < offset + limit + COUNT_LIMIT, seqs, total }
-      }
-      if (way.total !== undefined) {
-        const merged = way.cells && merges(way.order, way.cells.cells, offset + limit)
-        const seqs = merged
-          ? walk.merged(way.cells?.ids ?? '[]', limit, offset)
-          : walk.page(way.conditions, limit, offset, way.total)
-        return { exact: true, seqs, total: way.total }
-      }
-      return walk.counted(way.conditions, limit, offset)
     },
-    /** Every match in slices of `size`, from `offset` on; each slice is a short statement, however deep. */
-    *slices(visibility: Visibility, filters: RecordingFilters, size: number, offset = 0): Generator<number[]> {
+    /** Every match in slices of `size`, from there on; each slice is a short statement, however deep. */
+    *slices(
+      visibility: Visibility,
+      filters: RecordingFilters,
+      size: number,
+      { after, offset }: Asked = FROM_THE_FIRST,
+    ): Generator<number[]> {
       const way = plan(visibility, filters)
-      if (way.set) {
-        const all = sorted(way)
-        for (let at = offset; at < all.length; at += size) yield all.slice(at, at + size)
-        return
-      }
-      yield* walkFor(way.order).slices(way.conditions, size, offset)
+      if (!way.set) return yield* walkFor(way.order).slices(way.conditions, size, after ? keyOf(after) : offset)
+      const all = after ? sorted(way, [behind(way.order, keyOf(after))]) : sorted(way).slice(offset)
+      for (let at = 0; at < all.length; at += size) yield all.slice(at, at + size).map((row) => row.seq)
     },
   }
 }
+
+interface Found {
+  exact: boolean
+  rows: Keyed[]
+  total: number
+}
+
+/** @param keys as a cursor gives them: the types are those of `RECORDING_KEYS` */
+const keyOf = ([key, id]: readonly SqlValue[]): Key => ({ id: id as string, key: key as SqlValue })
 
 /** `+`: the cell is checked row by row, its index is not used. */
 function inCells(picked: Picked, { also, not }: Exceptions, filters: RecordingFilters): Condition[] {
@@ -200,85 +231,6 @@ function bounds({ key }: Ordering, picked: Picked): Condition[] {
   if (!known) return []
   const sql = `${key} >= @boundFrom AND ${key} <= @boundTo`
   return [{ sql, params: { boundFrom: picked[`${known}From`], boundTo: picked[`${known}To`] } }]
-}
-
-type Walk = ReturnType<typeof walkOf>
-
-/** Pages and slices along the index of one order. */
-function walkOf(db: Db, order: Ordering) {
-  const { byCell, descending, index, key } = order
-  const list = new Lister<{ seq: number }>(db, { columns: 'r.seq', from: `recordings r INDEXED BY ${index}` })
-  const keyed = new Lister<Keyed>(db, {
-    columns: `r.seq, r.id, ${key} AS key`,
-    from: `recordings r INDEXED BY ${index}`,
-  })
-  const examined = new Lister<{ seq: number }>(db, {
-    columns: 'r.seq',
-    from: `(SELECT * FROM recordings r INDEXED BY ${index} ORDER BY ${orderSql(order)} LIMIT ${EXAMINED}) r`,
-  })
-  const inner = `SELECT r.seq FROM recordings r INDEXED BY ${byCell} WHERE r.cell = c.value ORDER BY ${orderSql(order)} LIMIT @depth`
-  const merge = byCell
-    ? db.stmt<{ cells: string; limit: number; offset: number; depth: number }, { seq: number }>(
-        `SELECT r.seq FROM json_each(@cells) c CROSS JOIN recordings r ON r.seq IN (${inner})
-          ORDER BY ${orderSql(order)} LIMIT @limit OFFSET @offset`,
-      )
-    : undefined
-  const filed = new Lister<{ seq: number }>(db, {
-    columns: 'r.seq',
-    from: 'json_each(@folders) v CROSS JOIN recordings r',
-  })
-  const inFolder = new Lister<{ seq: number }>(db, {
-    columns: 'r.seq',
-    from: 'json_each(@folders) v CROSS JOIN recordings r INDEXED BY recordings_in_folder ON r.folder = v.value',
-  })
-  const seqs = (rows: { seq: number }[]): number[] => rows.map((row) => row.seq)
-  const after = ({ id, key: at }: Keyed, tied: boolean): Condition =>
-    tied
-      ? { sql: `${key} = @at AND r.id > @id`, params: { at, id } }
-      : { sql: `${key} ${descending ? '<' : '>'} @at`, params: { at } }
-  return {
-    merged: (ids: string, limit: number, offset: number): number[] =>
-      seqs(merge?.all({ cells: ids, limit, offset, depth: offset + limit }) ?? []),
-    /** Merges the first rows of each folder; only in the order of dates, for which folders have an index. */
-    filed:
-      key === 'r.recorded_at'
-        ? (folders: string, conditions: Condition[], limit: number, offset: number): number[] => {
-            const best = `SELECT r.seq FROM recordings r INDEXED BY recordings_in_folder
-              WHERE r.folder = v.value AND ${conditions.map((c) => `(${c.sql})`).join(' AND ')} ORDER BY ${orderSql(order)} LIMIT @depth`
-            const params = Object.assign({ folders, depth: offset + limit }, ...conditions.map((c) => c.params))
-            return seqs(filed.rows([{ sql: `r.seq IN (${best})`, params }], orderSql(order), limit, offset))
-          }
-        : undefined,
-    countFiled: (folders: string, conditions: Condition[], limit: number): number =>
-      inFolder.count([...conditions, { sql: '1', params: { folders } }], limit),
-    /** An offset beyond the middle is read from the other end. */
-    page(conditions: Condition[], limit: number, offset: number, total: number): number[] {
-      if (offset >= total) return []
-      const rest = total - offset - limit
-      if (offset <= Math.max(rest, 0)) return seqs(list.rows(conditions, orderSql(order), limit, offset))
-      const size = Math.min(limit, total - offset)
-      return seqs(list.rows(conditions, orderSql(order, true), size, Math.max(rest, 0))).reverse()
-    },
-    counted(conditions: Condition[], limit: number, offset: number): Paged {
-      const rows = list.rows(conditions, orderSql(order), limit + 1, offset)
-      const page = seqs(rows.slice(0, limit))
-      if (rows.length <= limit && (rows.length > 0 || offset === 0))
-        return { exact: true, seqs: page, total: offset + rows.length }
-      const seen = examined.count(conditions, EXAMINED)
-      return { exact: false, seqs: page, total: Math.max(seen, rows.length > 0 ? offset + rows.length : 0) }
-    },
-    *slices(conditions: Condition[], size: number, offset: number): Generator<number[]> {
-      let rows = keyed.rows(conditions, orderSql(order), size, offset)
-      while (rows.length > 0) {
-        yield seqs(rows)
-        const last = rows.at(-1) as Keyed
-        // First the remaining ties with the last row, then the rows after it.
-        const tied = keyed.rows([...conditions, after(last, true)], 'r.id', size, 0)
-        const rest = size - tied.length
-        rows = rest > 0 ? [...tied, ...keyed.rows([...conditions, after(last, false)], orderSql(order), rest, 0)] : tied
-      }
-    },
-  }
 }
 
 type Searched = Pick<Recording, 'folder' | 'id' | 'name' | 'notes' | 'tags' | 'transcriptSnippets' | 'uploadPolicyIds'>

@@ -1,5 +1,6 @@
 import type { Config } from '../../config.ts'
 import type { FleetApi } from '../../fleet/api.ts'
+import { FROM_THE_FIRST } from '../../http/cursor.ts'
 import type { Visibility } from '../../http/visibility.ts'
 import type { Base, Module } from '../../module.ts'
 import type { ClockApi } from '../../monitoring/clock/api.ts'
@@ -101,7 +102,7 @@ function recordingRoutes(base: Base, { health, recordings: api, uploads }: Deps)
     ...controlRoutes({ jobService: api.jobService, jobs, recordings, service: api.recording }),
     ...libraryRoutes({
       healthOf: (within: Visibility, recordingId: string, limit: number) =>
-        health.events.page(within, { recordingId }, limit, 0).rows,
+        health.events.page(within, { recordingId }, limit, FROM_THE_FIRST).rows,
       jobs,
       visibility,
       recordings,

@@ -1,5 +1,6 @@
 import { conflict, Fail, found } from '../../../kernel/fail.ts'
 import type { Recording, RecordingFilters, RecordingStatus, RenditionDetails } from '../../../wire/recordings.ts'
+import type { Asked } from '../../http/cursor.ts'
 import type { Visibility } from '../../http/visibility.ts'
 import type { Db, Params } from '../../store/db.ts'
 import { Lister, present } from '../../store/filter.ts'
@@ -179,17 +180,13 @@ export function recordingStore(db: Db, small = SMALL_SET) {
     },
     ...facetStore(db, cells),
     /** One page of what the caller may see; a total that is not `exact` is a lower bound. */
-    list(
-      visibility: Visibility,
-      filters: RecordingFilters,
-      limit: number,
-    ): { rows: Recording[]; total: number; exact: boolean } {
-      const { exact, seqs, total } = listing.page(visibility, filters, limit, filters.offset ?? 0)
-      return { exact, rows: whole(seqs), total }
+    list(visibility: Visibility, filters: RecordingFilters, limit: number, asked?: Asked) {
+      const { seqs, ...page } = listing.page(visibility, filters, limit, asked)
+      return { ...page, rows: whole(seqs) }
     },
     /** The whole list in slices of `size`: each one short statement, however deep. */
-    *walk(visibility: Visibility, filters: RecordingFilters, size: number): Generator<Recording[]> {
-      for (const seqs of listing.slices(visibility, filters, size, filters.offset ?? 0)) yield whole(seqs)
+    *walk(visibility: Visibility, filters: RecordingFilters, size: number, from?: Asked): Generator<Recording[]> {
+      for (const seqs of listing.slices(visibility, filters, size, from)) yield whole(seqs)
     },
     /**
      * The recordings with these ids, each once and in this order.

@@ -72,7 +72,9 @@ test('the summary counts everything that is visible and filtered, whatever the p
   await owner.post(`/health-events/${b?.id}/suppress`, {})
   await owner.post(`/health-events/${c?.id}/acknowledge`, {})
   assert.ok(d)
-  const { data, meta, summary } = await list('?limit=2&offset=1')
+  const { data, meta: whole, summary } = await list('?limit=2&offset=1')
+  const { nextCursor, ...meta } = whole
+  assert.ok(nextCursor)
   assert.deepEqual(summary, { activeCritical: 1, open: 2, resolved: 1, suppressed: 1, total: 5 })
   assert.deepEqual(meta, { hasNextPage: true, hasPreviousPage: true, limit: 2, offset: 1, returned: 2, total: 5 })
   assert.equal(data.length, 2)

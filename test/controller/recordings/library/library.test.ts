@@ -55,7 +55,9 @@ test('without a limit every recording is listed and meta names no limit; up to 5
   assert.deepEqual(all.json.meta, { hasNextPage: false, hasPreviousPage: false, offset: 0, returned: 210, total: 210 })
   assert.deepEqual(ids(all).slice(0, 2), ['r000', 'r001'])
   const page = await admin.get('/recordings?limit=100&offset=100')
-  assert.deepEqual(page.json.meta, {
+  const { nextCursor, ...meta } = page.json.meta
+  assert.ok(nextCursor)
+  assert.deepEqual(meta, {
     hasNextPage: true,
     hasPreviousPage: true,
     limit: 100,
