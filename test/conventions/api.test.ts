@@ -7,22 +7,22 @@ import * as z from 'zod'
 import { written } from '../../src/controller/http/apidocs/shapes.rules.ts'
 import { schemaOf } from '../../src/controller/http/openapi.ts'
 import { kit } from '../kit/kit.ts'
-import { answersOf } from './api.answers.ts'
 import { answerOf, keyOf } from './api.shapes.ts'
-import { inProject, ROOT } from './compiler.ts'
-import { renewed } from './docs.ts'
+import { ROOT } from './compiler.ts'
+import { codeOf, renewed } from './docs.ts'
 
 const k = kit()
+const code = codeOf(k)
 after(() => k.close())
 const onDisk = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8')
 
 test('what is made from the code is up to date (scripts/node test/conventions/docs.update.ts makes it anew)', () => {
-  for (const [file, text] of renewed(k, onDisk))
+  for (const [file, text] of renewed(code, onDisk))
     assert.ok(onDisk(file) === text, `${file} is out of date: run scripts/node test/conventions/docs.update.ts`)
 })
 
 test('the answer of every route is known from its type', () => {
-  const answers = inProject(answersOf)
+  const { answers } = code
   const shapeless = k.routes.filter((r) => /^\{? ?data: (unknown|any)\b|^$/.test(answerOf(r, answers) ?? ''))
   assert.deepEqual(shapeless.map(keyOf), [])
   assert.equal(

@@ -110,14 +110,17 @@ const openapiText = ({ answers, refusals, routes }: Code): string => {
   return `${JSON.stringify(openapi(routes, version, known), null, 2)}\n`
 }
 
-/** Every file that is made or has parts that are, by its name, as it should be. */
-export function renewed({ routes }: Pick<Kit, 'routes'>, read: (file: string) => string): Map<string, string> {
-  const code = inProject((project) => ({
+/** Read by the compiler, which takes seconds: once is enough for all that asks of it. */
+export const codeOf = ({ routes }: Pick<Kit, 'routes'>): Code =>
+  inProject((project) => ({
     answers: answersOf(project),
     deeds: deedsOf(project, routes),
     refusals: refusalsOf(project),
     routes,
   }))
+
+/** Every file that is made or has parts that are, by its name, as it should be. */
+export function renewed(code: Code, read: (file: string) => string): Map<string, string> {
   const pages = PAGES.map((page) => [page, withParts(page, read(page), code)] as const)
   return new Map([...pages, [OPENAPI, openapiText(code)]])
 }

@@ -2,9 +2,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import * as path from 'node:path'
 import { kit } from '../kit/kit.ts'
-import { renewed } from './docs.ts'
+import { codeOf, renewed } from './docs.ts'
 
 const place = (file: string): string => path.resolve(import.meta.dirname, '../..', file)
 const k = kit()
-for (const [file, text] of renewed(k, (name) => readFileSync(place(name), 'utf8'))) writeFileSync(place(file), text)
+for (const [file, text] of renewed(codeOf(k), (name) => readFileSync(place(name), 'utf8')))
+  writeFileSync(place(file), text)
 await k.close()
