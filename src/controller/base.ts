@@ -4,7 +4,7 @@ import type { Log } from '../kernel/log.ts'
 import type { Config } from './config.ts'
 import { Events } from './events.ts'
 import { type AuditEntry, audit } from './http/audit.ts'
-import { bodies } from './http/bodies.ts'
+import { bodies, KNOWN_LIMITS, STRANGER_LIMITS } from './http/bodies.ts'
 import { callerLimits } from './http/callerlimits.ts'
 import { sessionCookie } from './http/cookie.ts'
 import { Exports } from './http/exports.ts'
@@ -73,7 +73,7 @@ function pipelineOf({ clock, config, db, ids, log }: BaseOptions, events: Events
   }
   return {
     audit: audit(db, ids, config.SVC_AUDIT_MACHINE_WINDOW_SECONDS, changed),
-    bodies: { known: bodies(), strangers: bodies() },
+    bodies: { known: bodies(KNOWN_LIMITS), strangers: bodies(STRANGER_LIMITS) },
     clock,
     cookie: sessionCookie(config),
     db,

@@ -8,7 +8,7 @@ import { denoise } from './agent.denoise.ts'
 import { finish } from './agent.finish.ts'
 import { agentListen } from './agent.listen.ts'
 import { agentMeters } from './agent.meters.ts'
-import { agents } from './agents.ts'
+import { agents, growth } from './agents.ts'
 import { capture } from './capture.ts'
 import { consoleListen } from './console.listen.ts'
 import { consoleRows } from './console.ts'
@@ -24,7 +24,7 @@ import { nodesList } from './nodes.ts'
 import { rebuild } from './rebuild.ts'
 import { s3 } from './s3.ts'
 import { scale } from './scale.ts'
-import { start } from './start.ts'
+import { start, startLarge } from './start.ts'
 import { upload } from './upload.ts'
 import type { Place } from './world.ts'
 
@@ -34,13 +34,17 @@ const BENCHES: Record<string, (place: Place) => Promise<Row[]>> = {
   'nodes-list': nodesList,
   upload,
   start,
+  'start-large': startLarge,
   'first-sample': firstSample,
   'event-loop': eventLoop,
   capture,
   finish,
   denoise,
   memory: agentMemory,
-  fleet: agents,
+  fleet: agents(500, 0.6),
+  'fleet-1000': agents(1000, 0.35),
+  'fleet-2000': agents(2000, 0.7),
+  'fleet-growth': growth,
   s3,
   library,
   lists,

@@ -20,13 +20,14 @@ export interface Connection {
   close(): void
 }
 
-/** One keep-alive connection, one request at a time. @throws Error for any answer but 2xx. */
-export async function connect(base: string): Promise<Connection> {
+/** One keep-alive connection, one request at a time; `answered` hears of each answer. @throws Error for any but 2xx. */
+export async function connect(base: string, answered: () => void = () => {}): Promise<Connection> {
   const { hostname, port } = new URL(base)
   const socket = net.connect({ host: hostname, port: Number(port), noDelay: true })
   await once(socket, 'connect')
   let waiting: PromiseWithResolvers<string> | undefined
   const read = answerReader((status, head) => {
+    answered()
     if (status < 200 || status > 299) waiting?.reject(new Error(`answered ${head}`))
     else waiting?.resolve(head)
   })

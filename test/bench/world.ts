@@ -69,12 +69,22 @@ const call =
 
 /** Enrolls nodes with one interface each, a stereo one unless told otherwise. */
 export async function enroll({ call }: Fleet, count: number, channels = 2): Promise<Enrolled[]> {
-  const nodes: Enrolled[] = []
-  for (let n = 1; n <= count; n++) {
-    const { data } = await call('POST', '/nodes/enroll', enrollment(n, channels))
-    nodes.push({ id: data.node.id, token: data.credential.token })
-  }
+  const nodes: Enrolled[] = Array(count)
+  await inLanes(nodes.keys(), async (n) => {
+    const { data } = await call('POST', '/nodes/enroll', enrollment(n + 1, channels))
+    nodes[n] = { id: data.node.id, token: data.credential.token }
+  })
   return nodes
+}
+
+const LANES = 16
+
+/** The work for each of them, some at once: they share the sync of the disk. */
+export async function inLanes<T>(these: Iterator<T> & Iterable<T>, work: (one: T) => Promise<void>): Promise<void> {
+  const lane = async (): Promise<void> => {
+    for (const one of these) await work(one)
+  }
+  await Promise.all(Array.from({ length: LANES }, lane))
 }
 
 const channelName = (i: number): string => ['Left', 'Right'][i] ?? `Input ${i + 1}`

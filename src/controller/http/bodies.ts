@@ -1,4 +1,4 @@
-// Bodies that are held in memory whole: how large, how long they may take, how many at once.
+// Bodies that are held in memory whole: how large, how long they may take, how much of them at once.
 import { Readable } from 'node:stream'
 import { Fail } from '../../kernel/fail.ts'
 import { ConcurrencyLimit } from './places.ts'
@@ -11,21 +11,25 @@ export const JSON_LIMIT = 1024 * 1024
 interface BodyLimits {
   /** From the start of reading to the last byte, ms. */
   deadlineMs: number
-  /** Bodies being received or handled at once, of all callers. */
-  overall: number
-  /** And of one caller. */
+  /** What the bodies of all callers may come to that are received or handled at once, bytes. */
+  overallBytes: number
+  /** Bodies of one caller at once. */
   perCaller: number
 }
-const BODY_LIMITS: BodyLimits = { deadlineMs: 15_000, overall: 512, perCaller: 32 }
+/** A body counts for at least so many bytes: its request holds more than the body. */
+export const LEAST_COUNTED = 32 * 1024
+// 2,000 recorders that come back in the same second find room with all five requests of each: what they send is small.
+export const KNOWN_LIMITS: BodyLimits = { deadlineMs: 15_000, overallBytes: 16_384 * LEAST_COUNTED, perCaller: 32 }
+export const STRANGER_LIMITS: BodyLimits = { ...KNOWN_LIMITS, overallBytes: 512 * LEAST_COUNTED }
 
 /** A body as it arrives, and the length its sender declares. */
 export interface Source {
   chunks: AsyncIterable<Uint8Array>
-  /** Bytes, from `Content-Length`; 0 without one. */
-  declared: number
+  /** Bytes, from `Content-Length`; undefined without one. */
+  declared: number | undefined
 }
 
-/** Reads whole bodies of one kind of callers, so many at once. */
+/** Reads whole bodies of one kind of callers, so much at once. */
 export interface Bodies {
   /**
    * The whole body in the pieces it came in. Counts for `caller` until `held` settles.
@@ -44,12 +48,12 @@ const timedOut = (deadlineMs: number): Fail =>
   )
 const retrySoon = { headers: { 'retry-after': '5' } }
 
-export function bodies({ deadlineMs, overall, perCaller }: BodyLimits = BODY_LIMITS): Bodies {
+export function bodies({ deadlineMs, overallBytes, perCaller }: BodyLimits): Bodies {
   const places = new ConcurrencyLimit(perCaller)
   let all = 0
 
-  /** @returns the function that gives the place back */
-  const admit = (caller: string): (() => void) => {
+  /** @returns the function that gives the place and the bytes back */
+  const admit = (caller: string, bytes: number): (() => void) => {
     // Requests that came over no socket (in tests) are not counted.
     if (caller !== '' && places.full(caller))
       throw new Fail(
@@ -58,19 +62,20 @@ export function bodies({ deadlineMs, overall, perCaller }: BodyLimits = BODY_LIM
         `More than ${perCaller} request bodies at once: send fewer together`,
         retrySoon,
       )
-    if (all >= overall)
+    if (all + bytes > overallBytes)
       throw new Fail(503, 'too_many_bodies', 'Too many request bodies at once: try again in a few seconds', retrySoon)
     const leave = places.take(caller)
-    all++
+    all += bytes
     return () => {
       leave()
-      all--
+      all -= bytes
     }
   }
   return {
     async read({ chunks, declared }, caller, maxBytes, held = Promise.resolve()) {
-      if (declared > maxBytes) throw tooLarge(maxBytes)
-      const leave = admit(caller)
+      if (declared !== undefined && declared > maxBytes) throw tooLarge(maxBytes)
+      // Without a declared length it may become the longest.
+      const leave = admit(caller, Math.max(declared ?? maxBytes, LEAST_COUNTED))
       try {
         const parts = await (chunks instanceof Readable
           ? readStream(chunks, maxBytes, deadlineMs)

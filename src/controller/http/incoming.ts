@@ -45,8 +45,13 @@ export function incoming(c: Context, { overHttps, read, sameOrigin, trustedProxi
     network: networkOf(client),
     overHttps,
     sameOrigin,
-    whole: (maxBytes) => read({ chunks: chunks(), declared: Number(headerOf(c, 'content-length') ?? 0) }, maxBytes),
+    whole: (maxBytes) => read({ chunks: chunks(), declared: declaredLength(c) }, maxBytes),
   }
+}
+
+function declaredLength(c: Context): number | undefined {
+  const length = headerOf(c, 'content-length')
+  return length === undefined ? undefined : Number(length)
 }
 
 async function* inMemoryBody(c: Context): AsyncIterable<Uint8Array> {

@@ -13,6 +13,9 @@ import type { Certificates } from './certificates.ts'
 const LIMITS = { requestTimeout: 0, headersTimeout: 20_000, keepAliveTimeout: 65_000 }
 const SILENCE_MS = 120_000
 const HANDSHAKE_MS = 20_000
+// Connections that wait to be accepted: a fleet comes back in the same second when the controller was restarted. The kernel
+// caps it (net.core.somaxconn, 4096 since Linux 5.4); of Node's own 511 the rest is dropped, and later reset.
+const BACKLOG = 4096
 // Half a year: a browser that has been here does not try plain HTTP again.
 const HSTS = 'max-age=15552000'
 /** A log line about refused clients at most this often. */
@@ -47,7 +50,7 @@ export class Server {
       this.server.once('error', (e) =>
         reject(new Fail(503, 'cannot_listen', `Cannot listen: ${faultWords(e, `${host}:${port}`)}.`)),
       )
-      this.server.listen(port, host, () => resolve(this.url()))
+      this.server.listen({ backlog: BACKLOG, host, port }, () => resolve(this.url()))
     })
   }
 

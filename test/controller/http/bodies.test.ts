@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import * as http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { bodies, STRANGER_LIMIT } from '../../../src/controller/http/bodies.ts'
+import { bodies, LEAST_COUNTED, STRANGER_LIMIT } from '../../../src/controller/http/bodies.ts'
 import { networkOf } from '../../../src/controller/http/incoming.ts'
 import { listening } from '../../kit/http.ts'
 import { kit } from '../../kit/kit.ts'
@@ -22,7 +22,7 @@ async function until(status: number, ask: () => Promise<Response>): Promise<Resp
 }
 
 test('a body that is not whole in time is refused, and its connection ends', async () => {
-  const { read } = bodies({ deadlineMs: 20, overall: 2, perCaller: 1 })
+  const { read } = bodies({ deadlineMs: 20, overallBytes: 2 * LEAST_COUNTED, perCaller: 1 })
   const refused: unknown[] = []
   const server = http.createServer((request, response) => {
     read({ chunks: request, declared: 0 }, 'x', 1000).catch((e) => {
@@ -83,6 +83,24 @@ test('one node has so many bodies under way; another one does not wait for it', 
   for (const { socket } of slow) socket.destroy()
   await close()
   await k.close()
+})
+
+test('bodies of all callers come to so many bytes at once: a large one counts whole, a small one for the least', async () => {
+  const { read } = bodies({ deadlineMs: 1000, overallBytes: 4 * LEAST_COUNTED, perCaller: 9 })
+  const none = async function* () {}
+  const turn = Promise.withResolvers<void>()
+  const send = (declared: number | undefined) =>
+    read({ chunks: none(), declared }, 'x', 3 * LEAST_COUNTED, turn.promise)
+  await send(0)
+  await send(1)
+  // It does not say how long it is going to be, so it would count for the longest.
+  await assert.rejects(send(undefined), { reason: 'too_many_bodies', status: 503 })
+  await assert.rejects(send(3 * LEAST_COUNTED), { status: 503 })
+  await send(2 * LEAST_COUNTED)
+  await assert.rejects(send(1), { status: 503 })
+  turn.resolve()
+  await turn.promise
+  await send(undefined)
 })
 
 test('the largest body of a stranger, announced or not', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { bodies } from '../../../src/controller/http/bodies.ts'
+import { bodies, LEAST_COUNTED } from '../../../src/controller/http/bodies.ts'
 import { kit } from '../../kit/kit.ts'
 
 /** The `mark` of every JSON text that is parsed from now on and has one, in order. */
@@ -44,7 +44,7 @@ test('the body of a refused caller is not parsed', async (t) => {
 })
 
 test('a body takes its place until its turn is over', async () => {
-  const { read } = bodies({ deadlineMs: 1000, overall: 2, perCaller: 1 })
+  const { read } = bodies({ deadlineMs: 1000, overallBytes: 2 * LEAST_COUNTED, perCaller: 1 })
   const source = () => ({ chunks: pieces(), declared: 0 })
   const turn = Promise.withResolvers<void>()
   await read(source(), 'x', 100, turn.promise)
