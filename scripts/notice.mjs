@@ -4,10 +4,15 @@ import * as path from 'node:path'
 
 const LICENCE = /^(licen[cs]e|copying|notice)([.-].*)?$/i
 
-/** Every package of package-lock.json that is not for development only, each text once. @throws Error when one is not installed. */
+/**
+ * Every package of package-lock.json that is not for development only, each text once. Of those that exist for some machines
+ * only the runtime alone is inside. @throws Error when one is not installed.
+ */
 export function notice(root) {
   const { packages } = JSON.parse(fs.readFileSync(path.join(root, 'package-lock.json'), 'utf8'))
-  const inside = Object.entries(packages).filter(([place, { dev, devOptional }]) => place && !dev && !devOptional)
+  const inside = Object.entries(packages).filter(
+    ([place, { dev, devOptional, optional }]) => place && !dev && !devOptional && (!optional || isRuntime(place)),
+  )
   const owners = new Map()
   for (const [place, facts] of inside) {
     const title = titleOf(place, facts)

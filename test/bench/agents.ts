@@ -19,7 +19,7 @@ const MEASURED_MS = 40_000
 /** Within this time the allocator has given back what a burst took. */
 const CALM_MS = 60_000
 /** A machine that is busy with other things starves a fleet for a while: its takes must not end of that. */
-const PATIENT = { SVC_RECORDING_JOB_LEASE_SECONDS: '600' }
+export const PATIENT = { SVC_RECORDING_JOB_LEASE_SECONDS: '600' }
 
 /**
  * Agents that all record: a heartbeat every five seconds, a meter frame of eight channels every second, the config and
@@ -173,7 +173,7 @@ export async function growth(place: Place): Promise<Row[]> {
   }
 }
 
-interface Course {
+export interface Course {
   answers: number
   /** Ms of each heartbeat. */
   beats: number[]
@@ -183,7 +183,7 @@ interface Course {
 }
 
 /** Each begins as soon as it has its job: the lease of one that waited for all the others would end. */
-async function recording(world: Fleet, nodes: readonly Enrolled[], course: Course): Promise<void> {
+export async function recording(world: Fleet, nodes: readonly Enrolled[], course: Course): Promise<void> {
   const { running, stop } = course
   await inLanes(nodes.entries(), async ([n, node]) => {
     stop.signal.throwIfAborted()

@@ -22,6 +22,7 @@ import { type Judged, judged, type Row, table } from './measure.ts'
 import { agentMemory } from './memory.ts'
 import { nodesList } from './nodes.ts'
 import { rebuild } from './rebuild.ts'
+import { replica } from './replica.ts'
 import { s3 } from './s3.ts'
 import { scale } from './scale.ts'
 import { start, startLarge } from './start.ts'
@@ -45,6 +46,7 @@ const BENCHES: Record<string, (place: Place) => Promise<Row[]>> = {
   'fleet-1000': agents(1000, 0.35),
   'fleet-2000': agents(2000, 0.7),
   'fleet-growth': growth,
+  replica,
   s3,
   library,
   lists,

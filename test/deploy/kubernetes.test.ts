@@ -270,6 +270,6 @@ test('Litestream is told the same in a pod as on a box, but for the place of the
   const read = (...at: string[]): string => fs.readFileSync(path.join(DEPLOY, ...at), 'utf8')
   assert.equal(
     read('kubernetes/components/litestream/litestream.yml'),
-    read('litestream/litestream.yml').replace('/var/lib/roomtone/controller/roomtone.db', '/data/roomtone.db'),
+    read('litestream/litestream-0.5.yml').replace('/var/lib/roomtone/controller/roomtone.db', '/data/roomtone.db'),
   )
 })

@@ -20,12 +20,21 @@ test('replicator and controller share user, database and settings directory', ()
   assert.match(unit, new RegExp(`^Before=${UNITS.controller}$`, 'm'))
   assert.match(unit, new RegExp(`^WorkingDirectory=${PLACES.controllerHome}$`, 'm'))
   assert.match(unit, new RegExp(`-config ${PLACES.settings}/litestream\\.yml$`, 'm'))
-  const { dbs } = parse(read('litestream.yml'))
-  assert.deepEqual(
-    dbs.map((db: { path: string }) => db.path),
-    [`${PLACES.controllerHome}/roomtone.db`],
-  )
+  for (const line of ['0.3', '0.5'])
+    assert.deepEqual(
+      parse(read(`litestream-${line}.yml`)).dbs.map((db: { path: string }) => db.path),
+      [`${PLACES.controllerHome}/roomtone.db`],
+    )
   assert.match(read('roomtone-controller.conf'), /^Environment=SVC_DATABASE_REPLICATED=true$/m)
+})
+
+test('both lines of Litestream are told the same by the same environment', () => {
+  const [older, newer] = [parse(read('litestream-0.3.yml')), parse(read('litestream-0.5.yml'))]
+  const place = ({ endpoint, region, url }: Record<string, string>) => [endpoint, region, url]
+  assert.deepEqual(place(older.dbs[0].replicas[0]), place(newer.dbs[0].replica))
+  assert.equal(older.dbs[0].replicas[0].retention, newer.snapshot.retention)
+  assert.equal(older.dbs[0].replicas[0]['snapshot-interval'], newer.snapshot.interval)
+  assert.equal(older.addr, newer.addr)
 })
 
 test('systemd understands the unit, and it may do little', { skip: none }, () => {

@@ -11,6 +11,8 @@ export interface Cable {
   target: string
   url: string
   close(): Promise<void>
+  /** Ends every connection there is; new ones go to `target`. */
+  cut(): void
 }
 
 /** A stream that lets `speed()` bytes per second through, a twentieth of them at a time. */
@@ -49,11 +51,14 @@ export async function layCable(): Promise<Cable> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as net.AddressInfo
+  const cut = () => {
+    for (const end of ends) end.destroy()
+  }
   const close = async () => {
     server.close()
-    for (const end of ends) end.destroy()
+    cut()
     await once(server, 'close')
   }
-  const cable: Cable = { close, speed: undefined, target: 'http://127.0.0.1:1', url: `http://127.0.0.1:${port}` }
+  const cable: Cable = { close, cut, speed: undefined, target: 'http://127.0.0.1:1', url: `http://127.0.0.1:${port}` }
   return cable
 }

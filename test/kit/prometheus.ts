@@ -73,8 +73,8 @@ export class Prometheus {
   }
 }
 
-/** A port that was free a moment ago: Prometheus does not tell the one it was given. */
-async function freePort(): Promise<number> {
+/** A port that was free a moment ago, for programs that do not tell the one they were given. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as { port: number }

@@ -69,7 +69,8 @@ describe('the Debian package', { skip: has('dpkg-deb') ? false : 'no package wit
     for (const name of [
       'cloud-init/user-data.yaml',
       'grafana/fleet.json',
-      'litestream/litestream.yml',
+      'litestream/litestream-0.3.yml',
+      'litestream/litestream-0.5.yml',
       'litestream/roomtone-litestream.service',
       'prometheus/roomtone.rules.yml',
     ])
