@@ -1,0 +1,67 @@
+// One simulated day of a site, with what goes wrong on it.
+import { arm, type Fault, type Kind, planFaults } from './faults.ts'
+import type { Network } from './network.ts'
+import { Random } from './random.ts'
+import { DAY, HOUR, MINUTE, type Scale, Site } from './site.ts'
+import type { Time } from './time.ts'
+import { Truth } from './truth.ts'
+
+export interface DayAsked {
+  faults: number
+  folder: string
+  /** How much of the day: the night costs as much as the rest, and teaches little. */
+  hours: number
+  kinds: readonly Kind[]
+  network: Network
+  print: (line: string) => void
+  rooms: number
+  seed: number
+  time: Time
+  verbose: boolean
+}
+
+/** Time for everything to settle at the end, without faults. */
+const QUIET_MS = 30 * MINUTE
+
+const at = (ms: number): string => new Date(ms).toISOString().slice(11, 23)
+const said = ({ from, kind, to, who }: Fault): string => `${at(from)} ${kind} of ${who} for ${(to - from) / 1000} s`
+
+export async function day(asked: DayAsked) {
+  const { folder, hours, kinds, network, print, rooms, seed, time, verbose } = asked
+  time.begin(Date.parse('2026-03-02T00:00:00.000Z') + (seed % 300) * DAY, seed)
+  network.begin()
+  const crashes: string[] = []
+  time.onCrash = (life, e) => crashes.push(`${at(time.now)} ${life?.name} crashed: ${(e as Error)?.stack ?? e}`)
+  const scale: Scale = { heartbeatSeconds: 30, hours, lesson: [60, 300], lessonsADay: 3, rate: 8000, rooms }
+  const site = new Site({ folder, network, scale, seed, time })
+  await site.open()
+  const end = hours * HOUR
+  const random = new Random(seed, 2)
+  const faults = planFaults(site, random, asked.faults, kinds)
+  if (verbose) for (const fault of faults) print(`  ${said(fault)}`)
+  arm(site, faults, random)
+  const truth = new Truth(site, faults)
+  const isFine = (): boolean => crashes.length + truth.broken.length === 0
+  while (time.now < end + QUIET_MS && isFine()) {
+    await time.runUntil(time.now + MINUTE)
+    truth.everyMinute()
+  }
+  if (isFine()) truth.atTheEnd()
+  if (verbose) tell(site, print)
+  const takes = site.controller.db?.raw.prepare('SELECT count(*) AS n FROM recording_files').get() as { n: number }
+  const words = `${takes?.n} of ${site.lessons.length} takes, ${faults.length} faults, ${network.requests} requests`
+  const result = {
+    broken: [...crashes, ...truth.broken],
+    faults: faults.map(said),
+    steps: time.steps,
+    trace: time.trace,
+    words,
+  }
+  site.close()
+  return result
+}
+
+function tell({ said }: Site, print: (line: string) => void): void {
+  for (const { at: when, fields, level, message, who } of said)
+    print(`  ${at(when)} ${who} ${level}: ${message} ${JSON.stringify(fields)?.slice(0, 300) ?? ''}`)
+}

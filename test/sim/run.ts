@@ -1,0 +1,56 @@
+// Runs simulated days, one seed each: scripts/node test/sim/run.ts --seed 1 --days 20
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { parseArgs } from 'node:util'
+import type { Run } from './box.ts'
+import { installDisks } from './files.ts'
+import { installNetwork, Network } from './network.ts'
+import { installPrograms, type Owner } from './programs.ts'
+import { Time } from './time.ts'
+import { installTime } from './timers.ts'
+
+const { values } = parseArgs({
+  options: {
+    faults: { type: 'string', default: '0' },
+    hours: { type: 'string', default: '2' },
+    kinds: { type: 'string', default: '' },
+    days: { type: 'string', default: '1' },
+    rooms: { type: 'string', default: '3' },
+    seed: { type: 'string', default: '1' },
+    verbose: { type: 'boolean', default: false },
+  },
+})
+
+const print = (line: string): void => void process.stdout.write(`${line}\n`)
+const time = new Time()
+const network = new Network(time)
+// Before anything of the product is loaded: it keeps the clock it found.
+installTime(time)
+installDisks({ tenant: () => time.current as Run | undefined, time })
+installPrograms(time, (life) => {
+  const { box } = life as Run
+  return 'programs' in box ? (box as unknown as Owner) : undefined
+})
+installNetwork(network)
+const { day } = await import('./day.ts')
+const { KINDS } = await import('./faults.ts')
+const chosen = KINDS.filter((kind) => values.kinds.split(',').some((start) => kind.startsWith(start)))
+
+process.on('unhandledRejection', (e) => time.onCrash(time.current, e))
+let failed = 0
+for (let n = 0; n < Number(values.days); n++) {
+  const seed = Number(values.seed) + n
+  const began = process.cpuUsage()
+  const folder = mkdtempSync(`${tmpdir()}/roomtone-sim-`)
+  const result = await day({
+    ...{ faults: Number(values.faults), folder, hours: Number(values.hours), kinds: chosen, network, print },
+    ...{ rooms: Number(values.rooms), seed, time, verbose: values.verbose },
+  })
+  const { system, user } = process.cpuUsage(began)
+  const seconds = ((system + user) / 1e6).toFixed(1)
+  print(`seed ${seed}: ${result.words}; ${result.steps} steps in ${seconds} s of processor, trace ${result.trace}`)
+  for (const line of result.broken) print(`  BROKEN ${line}`)
+  if (result.broken.length > 0) failed++
+}
+print(`${values.days} days, ${failed} broken`)
+process.exit(failed > 0 ? 1 : 0)

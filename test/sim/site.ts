@@ -1,0 +1,191 @@
+// A simulated site: one controller, a recorder in each room, a timetable, and somebody who asks.
+import { createHash } from 'node:crypto'
+import * as path from 'node:path'
+import { sealKeys } from '../../src/controller/secrets.ts'
+import { ControllerBox } from './controllerbox.ts'
+import { real } from './disk.ts'
+import { goodLine, type Network } from './network.ts'
+import { Random } from './random.ts'
+import { RecorderBox } from './recorderbox.ts'
+import type { Time } from './time.ts'
+
+export interface Scale {
+  /** The timetable ends then. */
+  hours: number
+  heartbeatSeconds: number
+  /** Length of a lesson, seconds, least and most. */
+  lesson: [least: number, most: number]
+  lessonsADay: number
+  rate: number
+  rooms: number
+}
+
+export interface Lesson {
+  /** Ms after midnight. */
+  at: number
+  room: string
+  scheduleId: string
+  seconds: number
+}
+
+export const MINUTE = 60_000
+export const HOUR = 60 * MINUTE
+export const DAY = 24 * HOUR
+const GIB = 2 ** 30
+const ADMIN = 'svc_simulated_admin'
+
+/** Derived once: that takes as long as an hour of a site. */
+const keys = sealKeys({ nodeSshKey: 'simulated-node-key-0123456789', settingsKey: 'simulated-secret-0123456789' })
+
+export interface Said {
+  at: number
+  fields: unknown
+  level: string
+  message: string
+  who: string
+}
+
+export class Site {
+  readonly controller: ControllerBox
+  readonly lessons: Lesson[] = []
+  readonly network: Network
+  readonly recorders = new Map<string, RecorderBox>()
+  /** The last words of all programs. */
+  readonly said: Said[] = []
+  readonly scale: Scale
+  readonly time: Time
+  readonly #folder: string
+  readonly #random: Random
+  readonly #seed: number
+
+  constructor({
+    folder,
+    network,
+    scale,
+    seed,
+    time,
+  }: { folder: string; network: Network; scale: Scale; seed: number; time: Time }) {
+    this.#folder = folder
+    this.#seed = seed
+    this.#random = new Random(seed, 1)
+    this.network = network
+    this.scale = scale
+    this.time = time
+    this.controller = new ControllerBox(this.#place('controller', 64 * GIB), {
+      env: {},
+      keys,
+      log: this.#logOf('controller'),
+      network,
+    })
+  }
+
+  #place(name: string, capacity: number): ConstructorParameters<typeof RecorderBox>[0] {
+    const stream = createHash('sha256').update(name).digest().readUInt32LE()
+    return [this.time, name, path.join(this.#folder, name), capacity, new Random(this.#seed, stream)]
+  }
+
+  #logOf(who: string) {
+    return (level: string, message: string, fields?: object): void => {
+      this.said.push({ at: this.time.now, fields, level, message, who })
+      if (this.said.length > 4000) this.said.splice(0, 1000)
+    }
+  }
+
+  /** Everything is set up and online when it resolves. */
+  async open(): Promise<void> {
+    this.controller.start()
+    await this.time.runUntil(this.time.now + 10_000)
+    this.#admin()
+    const { data: profile } = await this.ask('POST', '/settings/recording-profiles', {
+      channelMode: 'mono',
+      codec: 'wav',
+      enhancement: null,
+      name: 'Plain',
+    })
+    for (let n = 1; n <= this.scale.rooms; n++) await this.#furnish(`Room ${n}`)
+    await this.time.runUntil(this.time.now + 60_000)
+    for (const room of this.recorders.keys()) await this.#book(room, profile.id)
+  }
+
+  #admin(): void {
+    const { raw } = this.controller.db!
+    const at = new Date(this.time.wall()).toISOString()
+    raw
+      .prepare('INSERT INTO users (id, email, name, created_at, updated_at) VALUES (?, ?, ?, ?, ?)')
+      .run('admin', 'a@example.org', 'Admin', at, at)
+    raw.prepare("INSERT INTO user_roles VALUES ('admin', 'admin')").run()
+    const hash = createHash('sha256').update(ADMIN).digest('hex')
+    raw
+      .prepare(
+        'INSERT INTO sessions (id, user_id, token_hash, created_at, last_seen_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)',
+      )
+      .run('s', 'admin', hash, at, at, '2099-01-01T00:00:00.000Z')
+  }
+
+  async #furnish(room: string): Promise<void> {
+    const answer = await this.ask('POST', '/nodes/enroll', {
+      alias: room,
+      hostname: 'sim.local',
+      interfaces: [],
+      location: { room, site: 'North' },
+    })
+    const node = { id: answer.data.node.id, token: answer.data.credential.token }
+    const { heartbeatSeconds, rate } = this.scale
+    const box = new RecorderBox(this.#place(room, 2 * GIB), {
+      env: { SVC_HEARTBEAT_SECONDS: String(heartbeatSeconds), SVC_METER_SAMPLE_SECONDS: '60' },
+      log: this.#logOf(room),
+      node,
+      rate,
+    })
+    this.recorders.set(room, box)
+    this.network.lines.set(room, goodLine())
+    box.start()
+  }
+
+  /** Lessons of a room never overlap: each has its own part of the day. */
+  async #book(room: string, recordingProfileId: string): Promise<void> {
+    const { hours, lesson, lessonsADay } = this.scale
+    const nodeId = this.recorders.get(room)!.node.id
+    const { data: node } = await this.ask('GET', `/nodes/${nodeId}`)
+    const captureInterfaceId = node.interfaces[0].id
+    const part = Math.floor(((hours - 0.5) * 60) / lessonsADay)
+    for (let n = 0; n < lessonsADay; n++) {
+      const minutes = this.#random.whole(...(lesson.map((s) => Math.ceil(s / 60)) as [number, number]))
+      const start = 15 + n * part + this.#random.whole(0, Math.max(0, part - minutes - 5))
+      const body = {
+        ...{ captureInterfaceId, name: `${room} ${n}`, nodeId, recordingProfileId, room, timezone: 'UTC' },
+        recurrence: { endTime: clock(start + minutes), mode: 'daily', startTime: clock(start) },
+        ...{ folderTemplate: 'Lessons', titleTemplate: '{{schedule.name}}' },
+      }
+      const { data } = await this.ask('POST', '/schedules', body)
+      this.lessons.push({ at: start * MINUTE, room, scheduleId: data.id, seconds: minutes * 60 })
+    }
+  }
+
+  /** What a person with all rights asks, on a line without faults. @throws what is not answered with success */
+  // biome-ignore lint/suspicious/noExplicitAny: answers are looked into, not typed
+  async ask(method: string, address: string, body?: unknown): Promise<any> {
+    const { listening } = this.network
+    if (!listening) throw new Error('the controller does not run')
+    let done: Response | undefined
+    const headers = { authorization: `Bearer ${ADMIN}` }
+    const init = { headers, method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
+    const request = new Request(`http://127.0.0.1:8787/api/v1${address}`, init)
+    const call = async () => {
+      done = await listening.fetch(request, {})
+    }
+    this.time.plan(0, () => void call().catch((e) => this.time.onCrash(listening.life, e)), listening.life)
+    for (let waited = 0; !done && waited < 600; waited++) await this.time.runUntil(this.time.now + 100)
+    const text = (await done?.text()) ?? ''
+    if (!done?.ok) throw new Error(`${method} ${address}: ${done?.status} ${text}`)
+    return text === '' ? undefined : JSON.parse(text)
+  }
+
+  close(): void {
+    for (const box of [this.controller, ...this.recorders.values()]) box.kill()
+    real.rmSync(this.#folder, { force: true, recursive: true })
+  }
+}
+
+const clock = (minutes: number): string =>
+  `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`
