@@ -19,7 +19,7 @@ const root = path.resolve(import.meta.dirname, '..')
 const BUILT = { x64: 'roomtone', arm64: 'roomtone-linux-arm64' }
 const DEBIAN = { x64: 'amd64', arm64: 'arm64' }
 /** Folders of deploy/ that an administrator of a Debian machine copies from. */
-const EXAMPLES = ['cloud-init', 'grafana', 'litestream', 'prometheus']
+const EXAMPLES = ['cloud-init', 'grafana', 'litestream', 'prometheus', 'standby']
 const MAINTAINER = 'The Roomtone authors <roomtone@localhost>'
 /** What systemd/<name>.<ending> becomes in the package. */
 const PLACES = {

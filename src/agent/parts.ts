@@ -85,8 +85,16 @@ export const inventoryOptions = (
   remembered: createRemembered(rememberIn),
 })
 
-export const openLink = ({ settings }: AgentConfig, token: () => string | undefined): Link =>
-  createLink({ ...settings, caFile: settings.controllerCa, token, url: settings.controllerUrl })
+/** `moved`: hears which of two addresses is used from now on. */
+export const openLink = (
+  { settings }: AgentConfig,
+  token: () => string | undefined,
+  moved?: (url: string) => void,
+): Link => {
+  const termFile = path.join(settings.agentDir, 'controller-term.json')
+  const { controllerCa: caFile, controllerUrl: url } = settings
+  return createLink({ ...settings, caFile, moved, termFile, token, url })
+}
 
 /** What the controller may ask for: the programs this recorder allows, and whatever its own settings name. */
 export function captureRights(settings: AgentConfig['settings']): CaptureRights {
@@ -250,7 +258,9 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const told = createTold(settings)
   const lock = await lockDirectory(settings.agentDir, () => toldText(told))
   const token = createToken(config.controllerToken, (sentence) => log.warn(sentence))
-  const link = openLink(config, token.current)
+  const link = openLink(config, token.current, (url) =>
+    log.warn('the controller is at its other address from now on', { url }),
+  )
   const health = healthOf(config, log, link, token)
   const calendar = createCalendar(systemClock)
   await health.start()

@@ -39,13 +39,14 @@ export const secret = z
   .regex(/^[\x21-\x7e]{1,4096}$/, 'expected one word of printable characters')
   .optional()
 
-export const controllerUrl = z
+const address = z
   .string()
   .trim()
-  .default('http://localhost:8787')
   .refine((v) => URL.canParse(v) && /^https?:$/.test(new URL(v).protocol), 'expected an http:// or https:// address')
   .refine((v) => !URL.canParse(v) || new URL(v).username === '', 'must not contain a user name or password')
   .transform((v) => v.replace(/\/+$/, ''))
+export const controllerUrl = address.default('http://localhost:8787')
+export const standbyUrl = address.optional()
 
 type Group =
   | 'Controller'

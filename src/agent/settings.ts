@@ -15,6 +15,7 @@ import {
   optionalText,
   row,
   secret,
+  standbyUrl,
   text,
   unlessOff,
   whole,
@@ -24,6 +25,12 @@ const ALLOWED = Object.values(PROGRAMS).join()
 
 export const SETTINGS = {
   controllerUrl: row('SVC_CONTROLLER_URL', 'Controller', 'base address (http://localhost:8787)', controllerUrl),
+  standbyUrl: row(
+    'SVC_CONTROLLER_STANDBY_URL',
+    'Controller',
+    'address of the second box, where there is one that may take over',
+    standbyUrl,
+  ),
   controllerToken: row('SVC_CONTROLLER_TOKEN', 'Controller', 'node token; without it the agent stays offline', secret, {
     kind: 'secret',
   }),

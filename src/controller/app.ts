@@ -36,6 +36,8 @@ import { createSchedules } from './schedules/module.ts'
 import type { SealKeys } from './secrets.ts'
 import { createSettings } from './settings/module.ts'
 import type { Db } from './store/db.ts'
+import { createSuccession } from './succession/module.ts'
+import type { Tenure } from './succession/tenure.ts'
 import { createUploads } from './uploads/module.ts'
 
 /** What a running controller and one in a test supply differently. */
@@ -46,6 +48,8 @@ interface AppOptions {
   config: Config
   db: Db
   ids: Ids
+  /** Held where there is a second box. */
+  lease?: Tenure | undefined
   log: Log
   /** The running executable, for nodes to download; absent in development. */
   running?: Running | undefined
@@ -53,7 +57,7 @@ interface AppOptions {
 }
 
 /** The controller over an open, migrated database; `stop` leaves nothing running. */
-export function createApp({ certificates, keys, running, ...given }: AppOptions) {
+export function createApp({ certificates, keys, lease, running, ...given }: AppOptions) {
   const { base, pipeline, ticker } = createBase(given)
   const clock = createClockWatch(base)
   const audit = createAudit(base, { callerLimits: pipeline.callerLimits, clock: clock.api })
@@ -81,10 +85,11 @@ export function createApp({ certificates, keys, running, ...given }: AppOptions)
   const observed = { certificates, live: live.api, recordings: recordings.api, watchdogPolicies: watchdog.api }
   const status = createStatus(base, observed)
   const changes = createChanges(base, { live: live.api })
+  const succession = createSuccession(base, { health: health.api, lease })
   const modules: Module<unknown>[] = [
     ...[clock, audit, identity, health, settings, fleet, releases, lifecycle, live, recordings, uploads],
     ...[library, schedules, preflight, agentApi, switchers, overview, watchdog, foresight, status, changes],
-    notifications,
+    ...[notifications, succession],
   ]
   const routes: AnyRoute[] = modules.flatMap((module) => module.routes ?? [])
   routes.push(openapiRoute(), ...docsRoutes())

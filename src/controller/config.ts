@@ -14,6 +14,7 @@ import { type RunSettings, readRunSettings } from '../lifecycle/config.ts'
 import { type ManagerCall, managerOf } from '../system/host/notify.ts'
 import { AUDIT_SETTINGS } from './audit/settings.ts'
 import { installedEnv } from './config.installed.ts'
+import { pairOf } from './config.pair.ts'
 import { tlsOf } from './config.tls.ts'
 import { FLEET_SETTINGS } from './fleet/settings.ts'
 import type { CertificateFiles } from './http/certificates.ts'
@@ -25,12 +26,15 @@ import { NOTIFICATION_SETTINGS } from './notifications/settings.ts'
 import { RECORDING_SETTINGS } from './recordings/settings.ts'
 import { SCHEDULE_SETTINGS } from './schedules/settings.ts'
 import { STORE_SETTINGS } from './store/settings.ts'
+import type { PairSettings } from './succession/place.rules.ts'
+import { SUCCESSION_SETTINGS } from './succession/settings.ts'
 import { UPLOAD_SETTINGS } from './uploads/settings.ts'
 
 /** Every setting of the controller: each module keeps its own. */
 export const SETTINGS = {
   ...HTTP_SETTINGS,
   ...STORE_SETTINGS,
+  ...SUCCESSION_SETTINGS,
   ...IDENTITY_SETTINGS,
   ...FLEET_SETTINGS,
   ...RECORDING_SETTINGS,
@@ -55,6 +59,8 @@ export type Config = Omit<Values, 'SVC_AGENT_RELEASE_DIR' | 'SVC_PORT' | 'SVC_RE
   /** Settings of lifecycle runs in this process; undefined when an external runner does them. */
   embedded: RunSettings | undefined
   oidc: OidcSettings
+  /** The lease it shares with a second box; undefined for a box that is alone. */
+  pair: PairSettings | undefined
   tls: CertificateFiles | undefined
   /** Directories searched for programs of the system. */
   programDirs: string[]
@@ -79,17 +85,21 @@ function complete(values: Values, env: Env): Config {
     .filter(Boolean)
   const { fault, tls } = tlsOf(values, trustedProxies.length > 0)
   if (fault) throw misuse(fault)
+  const { fault: pairFault, pair } = pairOf(values)
+  if (pairFault) throw misuse(pairFault)
   for (const [name, file] of Object.entries(tls ? values : {}))
     if (/^SVC_API_TLS_.*_PATH$/.test(name) && file) readNamedFile(name, String(file))
   return {
     ...values,
     SVC_DATA_DIR: data,
+    SVC_DATABASE_REPLICATED: values.SVC_DATABASE_REPLICATED || pair?.replica !== undefined,
     SVC_AGENT_RELEASE_DIR: path.resolve(values.SVC_AGENT_RELEASE_DIR ?? path.join(data, 'releases')),
     SVC_RECORDING_CACHE_DIR: path.resolve(values.SVC_RECORDING_CACHE_DIR ?? path.join(data, 'recordings')),
     SVC_PORT: values.SVC_PORT ?? fallback.data ?? 8787,
     manager: managerOf(env),
     embedded: embeddedOf(values, env),
     oidc: oidcOf(values),
+    pair,
     tls,
     programDirs: (env.PATH || '/usr/local/bin:/usr/bin:/bin').split(':').filter((dir) => path.isAbsolute(dir)),
     trustedProxies,

@@ -20,10 +20,12 @@ import { Server } from './http/server.ts'
 import { linkAddress, localAddress, reachedLocally } from './identity/auth/link.rules.ts'
 import { CERTIFICATE_RUNNER } from './monitoring/watchdog/certificate.runner.ts'
 import { sealKeys, secretKey } from './secrets.ts'
-import { copyDatabase } from './store/backup.ts'
 import { Db, lockDirectory } from './store/db.ts'
-import { embedded, migrate, outdated } from './store/migrate.ts'
+import { upgraded } from './store/migrate.ts'
 import { loadAddon } from './store/native.ts'
+import { behindLease } from './succession/gate.ts'
+import type { Tenure } from './succession/tenure.ts'
+import { type Started, signalled, takeTurns } from './turns.ts'
 
 const HELP = `usage: roomtone controller
 
@@ -44,19 +46,23 @@ export async function main(args: string[], outlets: Outlets): Promise<number> {
     return 0
   }
   if (args[0]) throw misuse(`unexpected argument "${args[0]}": see roomtone controller --help`)
-  const started = await start(readConfig(), outlets)
+  const config = readConfig()
+  if (config.pair) return await takeTurns(config, config.pair, { outlets, start })
+  const started = await start(config, outlets)
   await signalled()
   return await started.stop()
 }
 
-async function start(config: Config, { stderr, stdout }: Outlets): Promise<{ stop(): Promise<number> }> {
+/** The controller, listening. `tenure`: the lease it holds, where there is a second box. */
+export async function start(config: Config, { stderr, stdout }: Outlets, tenure?: Tenure): Promise<Started> {
   const log = jsonLog((line, level) => stderr.write(line, level), config.SVC_LOG_LEVEL)
   for (const dir of [config.SVC_DATA_DIR, config.SVC_RECORDING_CACHE_DIR]) makeDir(dir)
   const certificates = config.tls && new Certificates(config.tls, systemClock.now())
   const addon = loadAddon(nativeDirs(config))
   const lock = lockDirectory(path.join(config.SVC_DATA_DIR, 'controller.lock'), addon?.binding)
   const replicated = config.SVC_DATABASE_REPLICATED
-  const db = new Db(path.join(config.SVC_DATA_DIR, 'roomtone.db'), addon?.binding, { replicated })
+  const database = path.join(config.SVC_DATA_DIR, 'roomtone.db')
+  const db = new Db(database, addon?.binding, { replicated })
   const applied = await upgraded(db, config.SVC_DATA_DIR, addon?.binding, log)
   const secret = secretKey(config, log)
   const keys = sealKeys({ nodeSshKey: config.SVC_NODE_SSH_MASTER_KEY ?? secret, settingsKey: secret })
@@ -67,11 +73,13 @@ async function start(config: Config, { stderr, stdout }: Outlets): Promise<{ sto
     db,
     ids: randomIds,
     keys,
+    lease: tenure,
     log,
     running: running(),
   })
   await controller.start()
-  const server = new Server(controller.app, certificates && { certificates, log })
+  const served = tenure ? behindLease(controller.app, tenure, () => tenure.status({ role: 'fenced' })) : controller.app
+  const server = new Server(served, certificates && { certificates, log })
   const url = await server.listen(config.SVC_HOST, config.SVC_PORT)
   controller.listening(server.port())
   controller.clockWatch.start()
@@ -86,21 +94,25 @@ async function start(config: Config, { stderr, stdout }: Outlets): Promise<{ sto
   // Not into the log, which is kept: the link is for whoever starts the controller and reads what it says.
   stdout.write(`${JSON.stringify({ url, version, pid: process.pid, ...(signIn ? { signIn } : {}) })}\n`)
   return {
-    async stop() {
+    database,
+    async stop(last = () => {}, staysUp = false) {
       log.info('controller stopping')
-      void notifier.stopping('finishing requests')
+      // Whoever says so to systemd is killed when it goes on.
+      if (!staysUp) void notifier.stopping('finishing requests')
       process.off('SIGHUP', reload)
       const faults = await takeAll([
         controller.release,
         () => server.close(STOP_MS),
         controller.stop,
         () => notifier.stop(),
+        () => last(db),
         () => db.close(),
         () => lock.release(),
       ])
       for (const e of faults) log.error('a part of the controller did not stop in order', errorFields(e))
       return faults.length > 0 ? 1 : 0
     },
+    url,
   }
 }
 
@@ -126,22 +138,4 @@ function notifierOf({ manager, programDirs }: Config, db: Db, log: Log): Notifie
   }
   const env = { LC_ALL: 'C', PATH: programDirs.join(':') }
   return createNotifier({ alive, command: 'systemd-notify', env, log, manager, status: () => `version ${version}` })
-}
-
-/** Brings the schema up to date; first copies the database as the older version left it. */
-async function upgraded(db: Db, dir: string, addon: object | undefined, log: Log): Promise<number> {
-  const migrations = embedded()
-  const have = outdated(db, migrations)
-  if (have !== undefined) {
-    const copy = path.join(dir, `roomtone.db.schema-${have}`)
-    await copyDatabase(db, copy, addon)
-    log.warn('upgrading the database schema; a copy of the old database is kept', { copy, from: have })
-  }
-  return migrate(db, migrations)
-}
-
-function signalled(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
-  })
 }

@@ -118,6 +118,7 @@ export const ALERTS: Record<string, string> = {
   'watchdog.client_certificate_expiring': 'Zertifikate von Rekordern laufen bald ab',
   'watchdog.clipping': 'Eine Aufnahme übersteuert',
   'watchdog.flatline': 'Eine Aufnahme hat kein Signal',
+  'watchdog.lease_unreachable': 'Die Zusage, welche von zwei Zentralen gilt, lässt sich nicht erneuern',
   'watchdog.node_offline': 'Der Rekorder ist nicht verbunden',
   'watchdog.quality_anomaly': 'Eine Aufnahme rauscht, brummt oder knistert',
   'watchdog.scheduled_low_signal': 'Eine Aufnahme ist zu leise oder ohne Sprache',

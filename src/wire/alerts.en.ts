@@ -118,6 +118,7 @@ export const ALERTS: Record<string, string> = {
   'watchdog.client_certificate_expiring': 'Certificates of recorders expire soon',
   'watchdog.clipping': 'A recording clips',
   'watchdog.flatline': 'A recording has no signal',
+  'watchdog.lease_unreachable': 'The lease that two controllers share cannot be renewed',
   'watchdog.node_offline': 'The recorder is not connected',
   'watchdog.quality_anomaly': 'A recording has noise, hum or static',
   'watchdog.scheduled_low_signal': 'A recording is too quiet, or without speech',

@@ -12,6 +12,8 @@ export const HEADERS = {
   /** Of a login: `cookie` asks for a session that no script can read. */
   session: 'x-svc-session',
   sessionId: 'x-svc-session-id',
+  /** Of every answer of a controller that holds a lease: its term. */
+  term: 'x-svc-term',
   /** How a rendition was made: `RenditionDetails` as percent-encoded JSON. */
   details: 'x-svc-rendition-details',
   /** RFC 9530: `sha-256=:<base64>:`. */

@@ -47,6 +47,7 @@ const DRIVERS: Record<string, string[]> = {
   'src/controller/notifications/transports/email.nodemailer.ts': ['nodemailer'],
   'src/controller/monitoring/status/metrics.prometheus.ts': ['prom-client'],
   'src/system/tls/authority.x509.ts': ['@peculiar/asn1-schema', '@peculiar/asn1-x509'],
+  'src/controller/succession/lease.s3.ts': ['@aws-sdk/client-s3'],
   'src/controller/uploads/drivers.s3.ts': ['@aws-sdk/client-s3', '@aws-sdk/lib-storage'],
   'src/controller/uploads/drivers.s3.bucket.ts': ['@aws-sdk/client-s3'],
   'src/controller/uploads/drivers.s3.verify.ts': ['@aws-sdk/client-s3'],

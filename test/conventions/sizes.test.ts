@@ -8,7 +8,7 @@ const FUNCTION_LINES = 60
 // With the functions inside it, which are not measured for themselves.
 const COMPONENT_LINES = 120
 // The places everybody reads first.
-const SHORTER: Record<string, number> = { 'src/main.ts': 80, 'src/controller/controller.ts': 150 }
+const SHORTER: Record<string, number> = { 'src/main.ts': 82, 'src/controller/controller.ts': 150 }
 // Tables of records are as long as what they list.
 const TABLE = /Routes$/
 

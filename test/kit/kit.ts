@@ -8,6 +8,7 @@ import type { Certificates } from '../../src/controller/http/certificates.ts'
 import { sealKeys } from '../../src/controller/secrets.ts'
 import { Db } from '../../src/controller/store/db.ts'
 import { embedded, migrate } from '../../src/controller/store/migrate.ts'
+import type { Tenure } from '../../src/controller/succession/tenure.ts'
 import { iso } from '../../src/kernel/clock.ts'
 import { randomIds } from '../../src/kernel/ids.ts'
 import type { Role } from '../../src/wire/permissions.ts'
@@ -34,6 +35,8 @@ interface KitOptions {
   env?: Record<string, string>
   /** A database file; in memory when absent. */
   file?: string
+  /** A lease it holds. */
+  lease?: Tenure
   /** The executable that runs, where a test is about it. */
   running?: Running
 }
@@ -68,6 +71,7 @@ export function kit(options: KitOptions = {}) {
     config,
     db,
     keys,
+    lease: options.lease,
     running: options.running,
     // A file lives on: its next visitor counts from one again.
     ids: options.file

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { listedV1, namedIn } from './s3.listing.ts'
 import { chunked, plain, sinkOf } from './s3.payload.ts'
 import { hex, Refusal, signatureOf } from './s3.signature.ts'
 
@@ -13,6 +14,7 @@ export interface S3Object {
   contentType: string | undefined
   etag: string
   metadata: Record<string, string>
+  modifiedAt?: string
   /** Hex, of the whole content; undefined for one that came in parts that were not kept. */
   sha256: string
   size: number
@@ -39,6 +41,8 @@ export interface S3Options {
   accessKeyId?: string
   /** What becomes of the bytes of an object or a part once they were checked: a store that damages what it is given. */
   alters?: (bytes: Buffer) => Buffer
+  /** Writes whatever `If-Match` and `If-None-Match` say, as simple stores do. */
+  ignoresConditions?: boolean
   /** Answers instead of the server: true when it has answered. */
   interfere?: (request: IncomingMessage, response: ServerResponse, operation: string) => boolean
   /** Keeps whole objects in memory and gives them back (GET). Default: only what is told of them. */
@@ -97,12 +101,14 @@ export async function s3Server(options: S3Options = {}) {
     if (got.size !== Number(request.headers['x-amz-decoded-content-length'] ?? request.headers['content-length']))
       throw new Refusal(400, 'IncompleteBody', 'The body is not as long as it says.')
     const { body, checksum, sha256, size } = held(got)
+    if (!options.ignoresConditions) refuseUnmet(request, objects.get(key))
     objects.set(key, {
       body,
       checksum,
       contentType: request.headers['content-type'],
       etag: `"${sha256.slice(0, 32)}"`,
       metadata: metadataOf(request),
+      modifiedAt: new Date().toISOString(),
       sha256,
       size,
     })
@@ -246,6 +252,17 @@ export async function s3Server(options: S3Options = {}) {
     xml(response, 200, `<ListBucketResult>${contents.join('')}${next}</ListBucketResult>`)
   }
 
+  function listV1(request: IncomingMessage, response: ServerResponse, bucket: string, query: URLSearchParams): void {
+    authenticated(request)
+    xml(response, 200, listedV1(objects, bucket, query))
+  }
+
+  async function remove(request: IncomingMessage, response: ServerResponse, bucket: string): Promise<void> {
+    const { body } = await payload(request, true)
+    for (const key of namedIn(String(body))) objects.delete(`${bucket}/${key}`)
+    xml(response, 200, '<DeleteResult></DeleteResult>')
+  }
+
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://x')
     const [, bucket = '', ...rest] = url.pathname.split('/').map(decodeURIComponent)
@@ -260,6 +277,8 @@ export async function s3Server(options: S3Options = {}) {
     if (operation === 'complete') return complete(request, response, id ?? '')
     if (operation === 'put') return put(request, response, key)
     if (operation === 'head') return head(request, response, key)
+    if (operation === 'listV1') return listV1(request, response, bucket, url.searchParams)
+    if (operation === 'post') return remove(request, response, bucket)
     if (operation === 'list') return list(request, response, bucket, url.searchParams)
     if (operation === 'get') return get(request, response, key)
     if (operation === 'uploads') return listUploads(request, response, bucket, url.searchParams.get('prefix') ?? '')
@@ -304,6 +323,7 @@ function operationOf(method: string, url: URL): string {
   if (method === 'PUT') return has('partNumber') ? 'part' : 'put'
   if (method === 'GET' && has('uploads')) return 'uploads'
   if (method === 'GET' && has('list-type')) return 'list'
+  if (method === 'GET' && /^\/[^/]+\/?$/.test(url.pathname)) return 'listV1'
   if (method === 'DELETE') return has('uploadId') ? 'abort' : 'delete'
   return method.toLowerCase()
 }
@@ -314,6 +334,14 @@ const metadataOf = (request: IncomingMessage): Record<string, string> =>
       name.startsWith('x-amz-meta-') ? [[name.slice('x-amz-meta-'.length), String(value)]] : [],
     ),
   )
+
+/** Conditions of a write, looked at where nothing comes between look and write. @throws Refusal */
+function refuseUnmet({ headers }: IncomingMessage, there: S3Object | undefined): void {
+  const [wanted, none] = [headers['if-match'], headers['if-none-match']]
+  if (wanted !== undefined && !there) throw new Refusal(404, 'NoSuchKey', 'The specified key does not exist.')
+  if ((there && none === '*') || (wanted !== undefined && wanted !== there?.etag))
+    throw new Refusal(412, 'PreconditionFailed', 'At least one of the preconditions you specified did not hold.')
+}
 
 function xml(response: ServerResponse, status: number, body: string): void {
   response

@@ -262,8 +262,9 @@ export class Controller {
 
   async file(recordingId: string, rendition = ''): Promise<Buffer> {
     const response = await this.raw('GET', `/recordings/${recordingId}/file?rendition=${rendition}`)
-    assert.equal(response.status, 200)
-    return Buffer.from(await response.arrayBuffer())
+    const bytes = Buffer.from(await response.arrayBuffer())
+    assert.equal(response.status, 200, bytes.toString('utf8', 0, 300))
+    return bytes
   }
 
   async online(nodeId: string): Promise<Interface> {

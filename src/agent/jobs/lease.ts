@@ -5,7 +5,7 @@ import { type Link, LinkError } from '../link/link.ts'
 
 export interface LeaseDeps {
   jobId: string
-  link: Pick<Link, 'jobHeartbeat' | 'readJob'>
+  link: Pick<Link, 'jobHeartbeat' | 'readJob' | 'term'>
   pollSeconds: number
   /** The job's progress, sent with every heartbeat. */
   progress: () => JobProgress
@@ -47,9 +47,12 @@ export class Lease {
   #listener: (job: AgentJob | 'gone') => void = () => {}
   #outage = false
   #started = false
+  /** Of the controller whose job this is. */
+  readonly #term: number
 
   constructor(deps: LeaseDeps) {
     this.#deps = deps
+    this.#term = deps.link.term?.() ?? 0
   }
 
   /** Called with every answer; `gone` when the controller no longer knows the job. */
@@ -101,7 +104,7 @@ export class Lease {
       return job
     } catch (e) {
       if (this.#stop.signal.aborted) return undefined
-      if (e instanceof LinkError && e.status === 404) return 'gone'
+      if (e instanceof LinkError && e.status === 404 && !this.#isOfEarlierTerm()) return 'gone'
       if (!this.#outage) {
         const status = e instanceof LinkError ? e.status : undefined
         this.#deps.tell('warning', 'control_plane_failed', { error: String(e), status: status ?? null })
@@ -109,6 +112,14 @@ export class Lease {
       this.#outage = true
       return undefined
     }
+  }
+
+  /**
+   * Another box took over since: that it does not know the job may only mean that its database ends a moment before. The take
+   * goes on to its end, and is kept when it is not wanted.
+   */
+  #isOfEarlierTerm(): boolean {
+    return (this.#deps.link.term?.() ?? 0) > this.#term
   }
 
   /**

@@ -3,12 +3,13 @@ import type { Answer } from '../../kernel/http.ts'
 import { API_PREFIX, HEADERS } from '../../wire/headers.ts'
 import { AgentJob } from '../../wire/recordings.ts'
 import { AssignmentsAnswer, accepted, BootstrapAnswer, ConfigAnswer, PairAnswer, readData } from './answers.ts'
-import { createHttp, type Http, type HttpOptions } from './http.ts'
+import type { Http } from './http.ts'
 import { type Link, LinkError, type LiveChunk, type Upload } from './link.ts'
+import { createReach, type ReachOptions } from './reach.ts'
 import { Throttle } from './throttle.ts'
 import { createDigests, headerText, uploadFile } from './upload.ts'
 
-export interface LinkOptions extends HttpOptions {
+export interface LinkOptions extends ReachOptions {
   nodeId: string
   /** Kilobits per second for all uploads together; 0 or undefined: no limit. */
   uploadMaxKbps?: number
@@ -143,7 +144,7 @@ async function sendChunk(
 
 /** The link over HTTP. Throws LinkError at once when the address or the CA file may not be used. */
 export function createLink(options: LinkOptions): Link {
-  const http = createHttp(options)
+  const http = createReach(options)
   const headers = createHeaders(options)
   const ask = createAsk(http, headers)
   const node = `/nodes/${encodeURIComponent(options.nodeId)}`
@@ -195,6 +196,7 @@ export function createLink(options: LinkOptions): Link {
     soundReading: async (reading) =>
       accepted('a sound reading', await ask(`${node}/sound-readings`, { body: reading })),
     upload: uploadCall(http, headers, options.uploadMaxKbps ?? 0),
+    term: () => http.term(),
     close: () => http.close(),
   }
 }

@@ -29,6 +29,8 @@ interface Ask {
   /** From the root, with query. */
   path: string
   signal?: AbortSignal | undefined
+  /** Longest silence, where it is to be shorter than usual. */
+  silenceMs?: number
   /** Time the controller may keep the request open on purpose (long poll). */
   waitMs?: number
 }
@@ -86,10 +88,10 @@ export function createHttp(options: HttpOptions): Http {
   const connections = secure ? secureConnections(options) : plainConnections()
   const prefix = base.pathname.replace(/\/+$/, '')
 
-  const ask = async ({ body, headers, method, path, signal, waitMs = 0 }: Ask): Promise<Answer> => {
+  const ask = async ({ body, headers, method, path, signal, silenceMs: shorter, waitMs = 0 }: Ask): Promise<Answer> => {
     guardUrl(base, options.allowInsecure)
     const { connectTimeoutMs: connectMs, readTimeoutMs, requestTimeoutMs } = options
-    const silenceMs = readTimeoutMs + waitMs
+    const silenceMs = Math.min(readTimeoutMs, shorter ?? readTimeoutMs) + waitMs
     const timeoutMs = body instanceof Readable ? requestTimeoutMs : connectMs + silenceMs
     const limits = { connectMs, maxBytes: MAX_ANSWER_BYTES, silenceMs, timeoutMs }
     const url = new URL(prefix + path, base)

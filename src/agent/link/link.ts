@@ -101,6 +101,8 @@ export interface Link {
   soundReading(reading: SoundReading): Promise<void>
   /** One attempt, resumable: streams the file from the confirmed offset, with Content-Digest. Throws LinkError. */
   upload(file: Upload, signal: AbortSignal): Promise<void>
+  /** The highest term of a controller seen; absent or 0 where there is no second box. */
+  term?(): number
   close(): void
 }
 

@@ -3,7 +3,6 @@ import * as https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { getRequestListener } from '@hono/node-server'
-import type { Hono } from 'hono'
 import { Fail } from '../../kernel/fail.ts'
 import type { Log } from '../../kernel/log.ts'
 import { faultWords } from '../../kernel/words.ts'
@@ -27,12 +26,14 @@ interface Tls {
   log: Log
 }
 
+type Fetch = Parameters<typeof getRequestListener>[0]
+
 /** The listening side: HTTP, or HTTPS with certificates, which may change while it listens. */
 export class Server {
   private readonly server: http.Server | https.Server
   private readonly scheme: 'http' | 'https'
 
-  constructor(app: Hono, tls?: Tls) {
+  constructor(app: { fetch: Fetch }, tls?: Tls) {
     const listener = getRequestListener(app.fetch)
     this.scheme = tls ? 'https' : 'http'
     this.server = tls ? secured(tls, listener) : http.createServer(LIMITS, listener)

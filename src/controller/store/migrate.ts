@@ -1,4 +1,7 @@
+import * as path from 'node:path'
 import { assetKeys, assetText } from '../../kernel/assets.ts'
+import type { Log } from '../../kernel/log.ts'
+import { copyDatabase } from './backup.ts'
 import type { Db } from './db.ts'
 
 /** Numbered SQL by file name (`0001_access.sql`), in the order they are applied. */
@@ -36,6 +39,18 @@ export const schemaOf = (db: Db): number => db.raw.pragma('user_version', { simp
 export function outdated(db: Db, migrations: Migrations): number | undefined {
   const have = schemaOf(db)
   return have > 0 && have < migrations.length ? have : undefined
+}
+
+/** Brings the schema up to date; first copies the database as the older version left it. */
+export async function upgraded(db: Db, dir: string, addon: object | undefined, log: Log): Promise<number> {
+  const migrations = embedded()
+  const have = outdated(db, migrations)
+  if (have !== undefined) {
+    const copy = path.join(dir, `roomtone.db.schema-${have}`)
+    await copyDatabase(db, copy, addon)
+    log.warn('upgrading the database schema; a copy of the old database is kept', { copy, from: have })
+  }
+  return migrate(db, migrations)
 }
 
 /** The schema as SQLite holds it, one statement per object, sorted: compared with sql/schema.sql. */

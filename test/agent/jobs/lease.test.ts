@@ -88,3 +88,32 @@ test('a lease that is stopped ends its open request, and tells nothing of it', a
   await new Promise((resolve) => setImmediate(resolve))
   assert.deepEqual([l.heard, l.told], [[], []])
 })
+
+test('a job its own controller does not know is over; one that another box does not know, which took over since, goes on', async () => {
+  const terms = { now: 1 }
+  const unknown = async (): Promise<never> => {
+    throw new LinkError('not found', 404)
+  }
+  const follow = () => {
+    const heard: string[] = []
+    const told: string[] = []
+    const lease = new Lease({
+      jobId: 'a',
+      link: { jobHeartbeat: unknown, readJob: unknown, term: () => terms.now },
+      pollSeconds: 0.001,
+      progress: () => ({ percent: 1, stage: 'capturing' }),
+      tell: (_, name) => void told.push(name),
+    })
+    lease.listen((seen) => void heard.push(String(seen)))
+    return { heard, lease, told }
+  }
+  const [own, earlier] = [follow(), follow()]
+  own.lease.start()
+  await until(() => own.heard.length > 0)
+  assert.deepEqual(own.heard, ['gone'])
+  terms.now = 2
+  earlier.lease.start()
+  await until(() => earlier.told.length > 0)
+  assert.deepEqual([earlier.heard, earlier.told], [[], ['control_plane_failed']])
+  earlier.lease.stop()
+})

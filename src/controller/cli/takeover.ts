@@ -1,0 +1,53 @@
+// roomtone takeover: makes the standby on this box the controller.
+import * as fs from 'node:fs'
+import * as path from 'node:path'
+import { misuse } from '../../kernel/fail.ts'
+import { Db } from '../store/db.ts'
+import { isListening, sendWish } from '../succession/control.ts'
+import { keyMatches } from './doctor/database.ts'
+import { type ControllerFiles, ENVIRONMENT_HELP, runVerb, say } from './verb.ts'
+
+const HELP = `usage: roomtone takeover [--unplanned [--force]]
+
+Makes the standby on this box the controller. The controller on the other box is asked to hand over: it stops, and nothing is
+lost. Recorders and people find this box by the second address they were given.
+
+  --unplanned   without asking, because the other box is dead. What it acknowledged in its last seconds may be missing.
+  --force       with --unplanned: although the other box still answers. It stops serving when it next looks at the lease.
+
+${ENVIRONMENT_HELP}
+`
+
+export const main = (args: string[]): Promise<number> =>
+  runVerb(args, {
+    help: HELP,
+    options: { force: { type: 'boolean' }, unplanned: { type: 'boolean' } },
+    run: async ([more], { force, unplanned }, place) => {
+      if (more) throw misuse(`unexpected argument "${more}": see roomtone takeover --help`)
+      if (force && !unplanned) throw misuse('--force goes with --unplanned: see roomtone takeover --help')
+      const dir = place.config.SVC_DATA_DIR
+      if (!(await isListening(dir)))
+        throw misuse(
+          `No standby runs on this box with the data directory ${dir}: start it (roomtone standby) and wait until it is ready.`,
+        )
+      refuseOtherKey(place)
+      const wish = { force: Boolean(force), planned: !unplanned }
+      return say(`${await sendWish(dir, wish, (sentence) => void say(`${sentence}\n`))}\n`)
+    },
+  })
+
+/** @throws UserError unless this box can open what the database of the controller keeps sealed */
+function refuseOtherKey(place: ControllerFiles): void {
+  const copy = path.join(place.config.SVC_DATA_DIR, 'standby', 'roomtone.db')
+  if (!fs.existsSync(copy)) throw misuse('The standby has no copy of the database yet: its page says why.')
+  const db = new Db(copy, place.addon, { plain: true })
+  try {
+    const { message, status } = keyMatches(db, place)
+    if (status === 'fail')
+      throw misuse(
+        `${message}. Set SVC_SECRET_KEY, or ${place.config.SVC_DATA_DIR}/secret.key, to that of the other box.`,
+      )
+  } finally {
+    db.close()
+  }
+}

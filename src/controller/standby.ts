@@ -1,0 +1,94 @@
+// roomtone standby: follows the controller on another box, and becomes the controller when it is told to.
+import { systemClock } from '../kernel/clock.ts'
+import { misuse } from '../kernel/fail.ts'
+import type { Outlets } from '../kernel/logsink.ts'
+import { settingsHelp } from '../kernel/settings.ts'
+import { faultWords } from '../kernel/words.ts'
+import { readConfig } from './config.ts'
+import { start } from './controller.ts'
+import { listenForWishes } from './succession/control.ts'
+import { Follower } from './succession/follower.ts'
+import { SUCCESSION_SETTINGS } from './succession/settings.ts'
+import { answers, takeOver, type Wish } from './succession/takeover.ts'
+import { type Meanwhile, type PairBox, takeTurns } from './turns.ts'
+
+const HELP = `usage: roomtone standby
+
+Runs on a second box until SIGTERM: keeps a checked copy of the controller's database, restored from its replica, and answers
+/healthz, /status and a page that says how far behind it is. roomtone takeover makes it the controller; then it is one, also
+after a restart, until another box takes over from it. It takes the settings of the controller, among them:
+
+${settingsHelp(SUCCESSION_SETTINGS)}
+`
+
+/** Runs until SIGTERM or SIGINT; resolves to the exit code. */
+export async function main(args: string[], outlets: Outlets): Promise<number> {
+  if (args.includes('--help') || args.includes('-h')) {
+    process.stdout.write(HELP)
+    return 0
+  }
+  if (args[0]) throw misuse(`unexpected argument "${args[0]}": see roomtone standby --help`)
+  const config = readConfig()
+  if (!config.pair?.replica)
+    throw misuse('A standby follows a replica: set SVC_LEASE_URL and SVC_REPLICA_URL to those of the controller.')
+  return await takeTurns(config, config.pair, { follow, outlets, start })
+}
+
+/** Follows the replica, hears wishes to take over, and takes over by itself where both boxes allow it. */
+async function follow(box: PairBox): Promise<Meanwhile> {
+  const { addonPath, config, log, pair, tenure, tools } = box
+  const dir = config.SVC_DATA_DIR
+  const intervalMs = config.SVC_STANDBY_INTERVAL_SECONDS * 1000
+  const term = () => tenure.lease?.term ?? 0
+  const replica = pair.replica as NonNullable<typeof pair.replica>
+  const follower = new Follower({ addonPath, dir, intervalMs, litestream: tools, log, replica, term })
+  const served = Promise.withResolvers<string>()
+  served.promise.catch(() => undefined)
+  let busy: string | undefined
+  let ours = false
+  let turn: Promise<unknown> | undefined
+  const take = async (wish: Wish, say: (sentence: string) => void): Promise<void> => {
+    if (turn) throw misuse('A takeover is under way already')
+    const told = (sentence: string): void => {
+      busy = sentence
+      log.warn(sentence)
+      say(sentence)
+    }
+    turn = takeOver({ dir, follower, now: systemClock.now, tenure, ttlMs: pair.ttlMs }, wish, told)
+    try {
+      await turn
+      ours = true
+    } finally {
+      turn = undefined
+      if (!ours) busy = undefined
+    }
+  }
+  const wishes = await listenForWishes(dir, async (wish, say) => {
+    await take(wish, say)
+    return `This box is the controller: ${await served.promise}`
+  })
+  follower.start()
+  return {
+    away() {
+      const { copy, fault } = follower
+      return { busy, copyAt: copy && Date.parse(copy.pulse.writtenAt), fault, role: 'standby' }
+    },
+    async looked() {
+      // What takes over looks at the lease itself.
+      while (turn) await turn.catch(() => undefined)
+      if (ours || !pair.automatic || !tenure.hasRunOut() || !tenure.lease) return ours
+      if (await answers(tenure.lease.holder.url)) return false
+      log.warn('the lease has run out and the controller does not answer: taking over', { ...tenure.lease.holder })
+      await take({ force: false, planned: false }, () => {}).catch((e) =>
+        log.error('taking over failed; it is tried again', { error: faultWords(e) }),
+      )
+      return ours
+    },
+    serves: async (url) => served.resolve(url),
+    async stop() {
+      await follower.stop()
+      served.reject(misuse('The standby was stopped before it had taken over'))
+      await wishes.close()
+    },
+  }
+}

@@ -1,0 +1,77 @@
+// The socket by which `roomtone takeover` reaches the standby on its own box: a line with the wish, lines in return.
+import * as fs from 'node:fs/promises'
+import * as net from 'node:net'
+import * as path from 'node:path'
+import * as readline from 'node:readline'
+import { asUserError, UserError } from '../../kernel/fail.ts'
+import type { Wish } from './takeover.ts'
+
+/** What comes back: what happens now, then one of the two ends. */
+interface Line {
+  done?: string
+  refused?: string
+  say?: string
+}
+
+/** Carries a wish out, and resolves to a sentence about the end. */
+type Carry = (wish: Wish, say: (sentence: string) => void) => Promise<string>
+
+const socketOf = (dir: string): string => path.join(dir, 'standby.sock')
+
+/** Listens for wishes; only who may use the data directory can reach it. */
+export async function listenForWishes(dir: string, carry: Carry): Promise<{ close(): Promise<void> }> {
+  const file = socketOf(dir)
+  await fs.rm(file, { force: true })
+  const open = new Set<net.Socket>()
+  const carrying = new Set<Promise<unknown>>()
+  const server = net.createServer((socket) => {
+    open.add(socket)
+    socket.on('error', () => {}).once('close', () => open.delete(socket))
+    const tell = (line: Line): void => void socket.write(`${JSON.stringify(line)}\n`)
+    readline.createInterface({ input: socket }).once('line', (text) => {
+      const carried = Promise.try(() => carry(wishOf(text), (sentence) => tell({ say: sentence })))
+        .then((done) => tell({ done }))
+        .catch((e) => tell({ refused: asUserError(e)?.message ?? String(e) }))
+        .finally(() => carrying.delete(carried) && socket.end())
+      carrying.add(carried)
+    })
+  })
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(file, resolve))
+  return {
+    async close() {
+      await Promise.all(carrying)
+      for (const socket of open) socket.destroySoon()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+function wishOf(text: string): Wish {
+  const { force, planned } = JSON.parse(text) as Partial<Wish>
+  return { force: force === true, planned: planned !== false }
+}
+
+/** Sends a wish and hears what becomes of it. @throws UserError for a refusal, or when no standby listens */
+export async function sendWish(dir: string, wish: Wish, say: (sentence: string) => void): Promise<string> {
+  const socket = net.connect(socketOf(dir))
+  socket.write(`${JSON.stringify(wish)}\n`)
+  try {
+    for await (const text of readline.createInterface({ input: socket })) {
+      const { done, refused, say: said } = JSON.parse(text) as Line
+      if (said !== undefined) say(said)
+      if (done !== undefined) return done
+      if (refused !== undefined) throw new UserError(refused)
+    }
+  } finally {
+    socket.destroy()
+  }
+  throw new UserError('The standby ended before it had taken over: its log says why')
+}
+
+/** Whether a standby listens there. */
+export const isListening = (dir: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = net.connect(socketOf(dir))
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    socket.once('connect', () => socket.destroy())
+  })

@@ -1,0 +1,110 @@
+// The lease as an object of a bucket, written only if nobody else has written it meanwhile.
+import type { S3Client } from '@aws-sdk/client-s3'
+import { UserError } from '../../kernel/fail.ts'
+import { jsonOf } from '../../kernel/http.ts'
+import { systemWords } from '../../kernel/words.ts'
+import { type Lease, leaseOf } from '../../wire/lease.ts'
+import type { PairSettings } from './place.rules.ts'
+
+/** The lease, and what the store calls this state of it. */
+export interface Seen {
+  etag: string
+  lease: Lease
+}
+
+/** Its methods throw StoreUnreachable. */
+export interface LeaseStore {
+  close(): void
+  /** Undefined when there is none. */
+  read(): Promise<Seen | undefined>
+  /** Writes where the object still is what was seen, or still missing. Undefined when it is not: read it again. */
+  write(lease: Lease, over: Seen | undefined): Promise<Seen | undefined>
+}
+
+/** The store gave no answer, or not the one that was asked for. */
+export class StoreUnreachable extends UserError {}
+
+type Sdk = typeof import('@aws-sdk/client-s3')
+
+const LARGEST = 16_384
+
+/** `askMs`: how long one request may take. */
+export async function leaseStore(pair: PairSettings, askMs: number): Promise<LeaseStore> {
+  const sdk = await import('@aws-sdk/client-s3')
+  const client = clientOf(sdk, pair, askMs)
+  const object = { Bucket: pair.lease.bucket, Key: pair.lease.key }
+  const send = <T>(work: (abort: { abortSignal: AbortSignal }) => Promise<T>) =>
+    work({ abortSignal: AbortSignal.timeout(askMs) })
+  return {
+    close: () => client.destroy(),
+    async read() {
+      try {
+        const { Body, ETag } = await send((abort) => client.send(new sdk.GetObjectCommand(object), abort))
+        return seenOf((await Body?.transformToString()) ?? '', ETag)
+      } catch (e) {
+        if (statusOf(e) === 404 && (e as Error).name !== 'NoSuchBucket') return undefined
+        throw unreachable(e, pair)
+      }
+    },
+    async write(lease, over) {
+      const condition = over ? { IfMatch: over.etag } : { IfNoneMatch: '*' }
+      const body = { Body: JSON.stringify(lease), ContentType: 'application/json' }
+      try {
+        const put = new sdk.PutObjectCommand({ ...object, ...condition, ...body })
+        const { ETag } = await send((abort) => client.send(put, abort))
+        return { etag: tagOf(ETag), lease }
+      } catch (e) {
+        // 404: it was removed; 409: somebody writes it this moment.
+        if ([404, 409, 412].includes(statusOf(e)) && (e as Error).name !== 'NoSuchBucket') return undefined
+        throw unreachable(e, pair)
+      }
+    },
+  }
+}
+
+/**
+ * @throws UserError for a store that writes in spite of the condition: two boxes could hold the lease then. The object is
+ * there, and what is written is what it is.
+ */
+export async function refuseUnconditional(store: LeaseStore, { lease }: Seen): Promise<void> {
+  if (await store.write(lease, undefined))
+    throw new UserError(
+      'The store of SVC_LEASE_URL does not know conditional writes (If-None-Match), so it cannot keep a lease: use a bucket ' +
+        'of a service that does, such as AWS S3, MinIO, Ceph or R2.',
+    )
+}
+
+const clientOf = (sdk: Sdk, { accessKeyId, lease, secretAccessKey }: PairSettings, askMs: number): S3Client =>
+  new sdk.S3Client({
+    credentials: { accessKeyId, secretAccessKey },
+    ...(lease.endpoint ? { endpoint: lease.endpoint, forcePathStyle: true } : {}),
+    // Whoever asks comes again: a late write must not follow an answer.
+    maxAttempts: 1,
+    region: lease.region,
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    requestHandler: { connectionTimeout: askMs, socketTimeout: askMs },
+    responseChecksumValidation: 'WHEN_REQUIRED',
+  })
+
+const statusOf = (e: unknown): number =>
+  (e as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode ?? 0
+
+function tagOf(tag: string | undefined): string {
+  if (!tag) throw new StoreUnreachable('the store of SVC_LEASE_URL does not tell the ETag of the lease')
+  return tag
+}
+
+function seenOf(text: string, tag: string | undefined): Seen {
+  const lease = text.length > LARGEST ? undefined : leaseOf(jsonOf(text))
+  if (!lease) throw new StoreUnreachable('the object of SVC_LEASE_URL is not a lease: choose another key for it')
+  return { etag: tagOf(tag), lease }
+}
+
+/** In words, without the keys. */
+function unreachable(e: unknown, { lease, secretAccessKey }: PairSettings): unknown {
+  if (e instanceof StoreUnreachable || !(e instanceof Error)) return e
+  const status = statusOf(e)
+  const own = status > 0 && e.name !== 'Error' ? `HTTP ${status} ${e.name}` : undefined
+  const words = (own ?? systemWords(e) ?? e.message.slice(0, 200)).replaceAll(secretAccessKey, '...')
+  return new StoreUnreachable(`the bucket ${lease.bucket} of SVC_LEASE_URL gives no answer: ${words}`)
+}

@@ -1,0 +1,128 @@
+// Litestream as a child: it replicates the database of the controller, and restores it for a standby.
+import * as fs from 'node:fs/promises'
+import * as path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { replaceFile } from '../../kernel/durable.ts'
+import { UserError } from '../../kernel/fail.ts'
+import { errorFields, type Log } from '../../kernel/log.ts'
+import { lastWords, NotStarted, type Program, run, start } from '../../system/host/run.ts'
+import type { BucketPlace, PairSettings } from './place.rules.ts'
+
+/** A whole copy so often; a restore reads the latest one and what came after it. */
+const SNAPSHOT_INTERVAL = '1h'
+const RETENTION = '24h'
+const RESTART_MS = 2000
+const STOP_MS = 10_000
+const KEPT_WORDS = 400
+/** A database of gigabytes takes a while. */
+const RESTORE_MS = 600_000
+
+/** The child ends with us, however we end; SIGTERM lets it send what is written. */
+const ENDING_WITH_US = ['--pdeathsig', 'TERM']
+const SETPRIV = '/usr/bin/setpriv'
+
+export interface Litestream {
+  /** Replicates until `stop`, which sends the last of it. */
+  replicate(database: string, to: BucketPlace): Promise<{ stop(): Promise<void> }>
+  /** Writes the newest state of a replica into a new file. @throws UserError in Litestream's words */
+  restore(from: BucketPlace, file: string, signal: AbortSignal): Promise<void>
+}
+
+interface Parts {
+  /** For its settings, which name no key. */
+  dir: string
+  log: Log
+  programDirs: readonly string[]
+}
+
+export function litestream(pair: PairSettings, { dir, log, programDirs }: Parts): Litestream {
+  const keys = { LITESTREAM_ACCESS_KEY_ID: pair.accessKeyId, LITESTREAM_SECRET_ACCESS_KEY: pair.secretAccessKey }
+  const env = { ...keys, HOME: dir, LC_ALL: 'C', PATH: programDirs.join(':') }
+  const configured = async (name: string, database: string, place: BucketPlace): Promise<string[]> => {
+    const file = path.join(dir, `litestream.${name}.yml`)
+    // JSON is YAML.
+    await replaceFile(file, JSON.stringify({ dbs: [{ path: database, replicas: [replicaOf(place)] }] }, null, 2))
+    return ['-config', file, '-no-expand-env']
+  }
+  return {
+    async replicate(database, to) {
+      const args = ['replicate', ...(await configured('replicate', database, to))]
+      return new Replication(() => start(SETPRIV, [...ENDING_WITH_US, pair.litestream, ...args], { env }), log)
+    },
+    async restore(from, file, signal) {
+      const database = path.join(dir, 'roomtone.db')
+      const args = ['restore', ...(await configured('restore', database, from)), '-o', file, database]
+      await fs.rm(file, { force: true })
+      const { code, stderr, stdout, timedOut } = await run(pair.litestream, args, {
+        env,
+        signal,
+        timeoutMs: RESTORE_MS,
+      })
+      if (timedOut) throw new UserError('Litestream did not end restoring the database: look at its bucket')
+      if (code !== 0)
+        throw new UserError(
+          `Litestream could not restore the database: ${saidBy(stderr + stdout, pair.secretAccessKey)}`,
+        )
+    },
+  }
+}
+
+const replicaOf = ({ bucket, endpoint, key, region }: BucketPlace) => ({
+  bucket,
+  path: key,
+  region,
+  ...(endpoint ? { endpoint, 'force-path-style': true } : {}),
+  retention: RETENTION,
+  'snapshot-interval': SNAPSHOT_INTERVAL,
+  'sync-interval': '1s',
+  type: 's3',
+})
+
+const saidBy = (text: string, secret: string): string =>
+  text.replaceAll(secret, '...').trim().split('\n').slice(-2).join(' ').slice(0, KEPT_WORDS)
+
+/** Keeps the child running: it ends by itself only where it cannot go on. */
+class Replication {
+  readonly #begin: () => Program
+  readonly #log: Log
+  readonly #running: Promise<void>
+  readonly #stopping = new AbortController()
+  #program: Program | undefined
+
+  constructor(begin: () => Program, log: Log) {
+    this.#begin = begin
+    this.#log = log
+    this.#running = this.#run()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    this.#program?.terminate()
+    const late = setTimeout(() => this.#program?.kill(), STOP_MS)
+    await this.#running
+    clearTimeout(late)
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping
+    while (!signal.aborted) {
+      await this.#once().catch((e) => this.#log.error('Litestream does not run', errorFields(e)))
+      await sleep(RESTART_MS, undefined, { signal }).catch(() => undefined)
+    }
+  }
+
+  async #once(): Promise<void> {
+    const program = this.#begin()
+    this.#program = program
+    const said = [lastWords(program.stdout, KEPT_WORDS), lastWords(program.stderr, KEPT_WORDS)]
+    const { code, signal } = await program.gone
+    this.#program = undefined
+    if (this.#stopping.signal.aborted) return
+    if (code === 127) throw new NotStarted('the program of SVC_LITESTREAM_COMMAND is missing')
+    this.#log.error('Litestream ended; it is started again', {
+      code,
+      signal,
+      said: said.map((words) => words()).join(''),
+    })
+  }
+}

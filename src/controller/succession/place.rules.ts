@@ -1,0 +1,45 @@
+// Addresses of buckets, as settings name them.
+
+/** An object or a folder of a bucket. */
+export interface BucketPlace {
+  bucket: string
+  endpoint: string | undefined
+  /** Without a slash at either end. */
+  key: string
+  region: string
+}
+
+/** What two boxes share. */
+export interface PairSettings {
+  accessKeyId: string
+  automatic: boolean
+  lease: BucketPlace
+  litestream: string
+  /** Undefined where the database is not replicated by the controller. */
+  replica: BucketPlace | undefined
+  secretAccessKey: string
+  ttlMs: number
+  /** This box. */
+  url: string
+}
+
+const KNOWN = ['endpoint', 'region']
+
+/** `s3://BUCKET/KEY?region=REGION&endpoint=URL`; undefined when it is not one, or says what is not known here. */
+export function placeOf(text: string): BucketPlace | undefined {
+  const url = URL.parse(text)
+  if (url?.protocol !== 's3:' || url.host === '' || url.username !== '' || url.hash !== '') return undefined
+  const key = url.pathname.replace(/^\/+|\/+$/g, '')
+  const endpoint = url.searchParams.get('endpoint') ?? undefined
+  const strange = [...url.searchParams.keys()].some((name) => !KNOWN.includes(name))
+  if (key === '' || strange || (endpoint !== undefined && !/^https?:$/.test(URL.parse(endpoint)?.protocol ?? '')))
+    return undefined
+  const region = url.searchParams.get('region') ?? 'us-east-1'
+  return { bucket: url.host, endpoint, key: decodeURIComponent(key), region }
+}
+
+/** The folder of a term's replica: a box that lost the lease never writes into the replica of the next holder. */
+export const replicaOf = (place: BucketPlace, term: number): BucketPlace => ({
+  ...place,
+  key: `${place.key}/term-${String(term).padStart(6, '0')}`,
+})

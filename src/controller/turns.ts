@@ -1,0 +1,237 @@
+// A box that shares a lease with another: controller while it holds the lease, and one that says so while it does not.
+import { existsSync } from 'node:fs'
+import { hostname } from 'node:os'
+import * as path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '../kernel/clock.ts'
+import { makeDir } from '../kernel/dirs.ts'
+import { misuse } from '../kernel/fail.ts'
+import { randomIds } from '../kernel/ids.ts'
+import { jsonLog, type Log } from '../kernel/log.ts'
+import type { Outlets } from '../kernel/logsink.ts'
+import { type Config, nativeDirs } from './config.ts'
+import { openFront } from './front.ts'
+import { type Db, lockDirectory } from './store/db.ts'
+import { loadAddon } from './store/native.ts'
+import { spansOf } from './succession/lease.rules.ts'
+import { leaseStore } from './succession/lease.s3.ts'
+import { type Litestream, litestream } from './succession/litestream.ts'
+import { openMemory } from './succession/memory.ts'
+import { type PairSettings, replicaOf } from './succession/place.rules.ts'
+import { pulseStore } from './succession/pulse.store.ts'
+import type { Away } from './succession/status.rules.ts'
+import { Tenure } from './succession/tenure.ts'
+
+/** How long a controller that has stopped waits for the other box to begin. */
+const HANDOVER_MS = 120_000
+/** How often a box that is not the controller looks at the lease while it lasts once. */
+const LOOKS_PER_TTL = 6
+const SHORTEST_LOOK_MS = 200
+
+/** A running controller. */
+export interface Started {
+  /** The file of its database. */
+  database: string
+  /** Resolves to the exit code. `last`: writes to the database once nobody else does; `staysUp`: the process goes on. */
+  stop(last?: (db: Db) => void, staysUp?: boolean): Promise<number>
+  url: string
+}
+
+export type Start = (config: Config, outlets: Outlets, tenure?: Tenure) => Promise<Started>
+
+/** This box, and what it needs to take its turn. */
+export interface PairBox {
+  /** Where threads find the SQLite addon. */
+  addonPath: string | undefined
+  config: Config
+  log: Log
+  outlets: Outlets
+  pair: PairSettings
+  start: Start
+  stop: AbortSignal
+  tenure: Tenure
+  tools: Litestream
+}
+
+/** What a box does while it is not the controller, beside saying so. */
+export interface Meanwhile {
+  away(): Omit<Away, 'busy'> & { busy?: string | undefined }
+  /** After each look at the lease; true once the lease is ours. */
+  looked(): Promise<boolean>
+  /** The lease became ours and the controller listens. */
+  serves(url: string): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Resolves at SIGTERM or SIGINT. */
+export function signalled(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
+  })
+}
+
+interface Turns {
+  outlets: Outlets
+  start: Start
+  /** What makes of the box a standby; without it, it is a controller that may take a free lease. */
+  follow?: (box: PairBox) => Promise<Meanwhile>
+}
+
+/** Runs until SIGTERM or SIGINT; resolves to the exit code. */
+export async function takeTurns(config: Config, pair: PairSettings, turns: Turns): Promise<number> {
+  const { outlets, start } = turns
+  const log = jsonLog((line, level) => outlets.stderr.write(line, level), config.SVC_LOG_LEVEL)
+  const dir = config.SVC_DATA_DIR
+  makeDir(dir)
+  const addon = loadAddon(nativeDirs(config))
+  const lock = lockDirectory(path.join(dir, 'lease.lock'), addon?.binding)
+  const memory = await openMemory(dir, randomIds)
+  const store = await leaseStore(pair, spansOf(pair.ttlMs).askMs)
+  const self = { id: memory.now.id, name: hostname(), url: pair.url }
+  const tenure = new Tenure({ ...pair, clock: systemClock, log, memory, self, store })
+  const stopping = new AbortController()
+  void signalled().then(() => stopping.abort())
+  const tools = litestream(pair, { dir, log, programDirs: config.programDirs })
+  const box: PairBox = {
+    addonPath: addon?.path,
+    config,
+    log,
+    outlets,
+    pair,
+    start,
+    stop: stopping.signal,
+    tenure,
+    tools,
+  }
+  try {
+    refuseWithoutDatabase(dir, memory.now)
+    return await alternate(box, turns.follow)
+  } finally {
+    store.close()
+    lock.release()
+  }
+}
+
+/** @throws UserError where a new, empty database would take the place of one that got lost */
+function refuseWithoutDatabase(dir: string, { fencedBy, term }: { fencedBy?: unknown; term: number }): void {
+  if (term === 0 || fencedBy || existsSync(path.join(dir, 'roomtone.db'))) return
+  throw misuse(
+    `This box holds the lease, but its database is gone from ${dir}: put a backup or the replica in place (roomtone ` +
+      'restore), or take over from another box.',
+  )
+}
+
+async function alternate(box: PairBox, follow: Turns['follow']): Promise<number> {
+  for (let replication: Replication | undefined; ; ) {
+    const meanwhile = await untilOurs(box, follow, replication)
+    if (!meanwhile) return 0
+    const turn = await serveTurn(box, meanwhile)
+    if (turn.code !== undefined) return turn.code
+    replication = turn.replication
+  }
+}
+
+type Replication = Awaited<ReturnType<Litestream['replicate']>>
+
+/** Resolves once the lease is ours, or with undefined when this program is to stop. */
+async function untilOurs(
+  box: PairBox,
+  follow: Turns['follow'],
+  replication: Replication | undefined,
+): Promise<Meanwhile | undefined> {
+  const { log, pair, stop, tenure } = box
+  const since = performance.now()
+  let open = replication
+  const quiet: Meanwhile = { ...FENCED, away: () => ({ busy: waitingWords(tenure), role: 'fenced' }) }
+  const look = async (): Promise<boolean> => {
+    const standing = await tenure.claim(!follow)
+    if (standing === 'prepared' && performance.now() - since > HANDOVER_MS) await tenure.withdraw()
+    if (standing === 'prepared') return false
+    // The replica of a term is written by its holder alone.
+    await open?.stop()
+    open = undefined
+    return standing === 'ours'
+  }
+  try {
+    if (await look()) return quiet
+    const meanwhile = follow ? await follow(box) : quiet
+    if (!follow) log.warn(quiet.away().busy ?? '')
+    const front = await openFront(box, () => tenure.status(meanwhile.away()))
+    const pause = Math.max(SHORTEST_LOOK_MS, pair.ttlMs / LOOKS_PER_TTL)
+    let ours = false
+    while (!stop.aborted && !ours) {
+      await sleep(open ? SHORTEST_LOOK_MS : pause, undefined, { signal: stop }).catch(() => undefined)
+      ours = !stop.aborted && ((await meanwhile.looked()) || (await look()))
+    }
+    await front.close()
+    if (ours) return meanwhile
+    await meanwhile.stop()
+    return undefined
+  } finally {
+    await open?.stop()
+  }
+}
+
+const FENCED: Omit<Meanwhile, 'away'> = {
+  looked: async () => false,
+  serves: async () => {},
+  stop: async () => {},
+}
+
+function waitingWords({ lease, self, silence }: Tenure): string | undefined {
+  if (silence && !lease) return `Waits for the lease: ${silence.why}.`
+  if (lease?.holder.id === self.id) return 'Has stopped for the other box, which takes over.'
+  return undefined
+}
+
+interface Turn {
+  /** The program is to end. */
+  code?: number
+  /** Goes on until the other box has begun. */
+  replication?: Replication
+}
+
+/** The controller, until it is told to stop or the lease is lost. */
+async function serveTurn(box: PairBox, meanwhile: Meanwhile): Promise<Turn> {
+  const { config, outlets, pair, start, stop, tenure, tools } = box
+  const lost = tenure.hold()
+  let replication: Replication | undefined
+  try {
+    const started = await start(config, outlets, tenure)
+    const { replica } = pair
+    if (replica) replication = await tools.replicate(started.database, replicaOf(replica, tenure.term))
+    await meanwhile.serves(started.url)
+    await meanwhile.stop()
+    const how = await Promise.race([lost, aborted(stop)])
+    if (how === 'asked') return await handOver(box, started, replication)
+    if (how !== 'stopped') box.log.error(LOST[how], { ...tenure.lease?.holder })
+    const code = await started.stop(undefined, how !== 'stopped')
+    return how === 'stopped' ? { code } : {}
+  } finally {
+    await tenure.letGo()
+    if (tenure.lease?.handover?.state !== 'ready') await replication?.stop()
+  }
+}
+
+const LOST = {
+  fenced: 'another box took over: this one no longer is the controller',
+  lapsed: 'the lease could not be renewed in time: this box no longer serves, for the other one may take over',
+}
+
+const aborted = (signal: AbortSignal): Promise<'stopped'> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve('stopped')
+    else signal.addEventListener('abort', () => resolve('stopped'), { once: true })
+  })
+
+/** Stops, and says in database and lease which write was the last. */
+async function handOver(box: PairBox, started: Started, replication: Replication | undefined): Promise<Turn> {
+  const { log, tenure } = box
+  const to = tenure.lease?.handover?.to
+  log.warn('another box asks to take over: stopping, so that it has everything', { ...to })
+  const mark = randomIds.uuid()
+  const writtenAt = new Date(systemClock.now()).toISOString()
+  await started.stop((db) => db.tx(() => pulseStore(db).write({ mark, term: tenure.term, writtenAt })), true)
+  await tenure.prepare(mark)
+  return replication ? { replication } : {}
+}

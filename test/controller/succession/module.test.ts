@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { away, behindLease } from '../../../src/controller/succession/gate.ts'
+import type { Tenure } from '../../../src/controller/succession/tenure.ts'
+import { kit } from '../../kit/kit.ts'
+import { s3Server } from '../../kit/s3.ts'
+import { box } from './world.ts'
+
+const STATUS = { message: 'm', name: 'one', ready: false, role: 'fenced', version: '1' } as const
+const REQUEST = new Request('http://one/api/v1/rooms')
+
+interface Told {
+  silence: Tenure['silence']
+  term: number
+}
+
+test('a controller writes down its term once, how old its database is, and that the store is away, until it is back', async () => {
+  const lease: Told = { silence: undefined, term: 4 }
+  const k = kit({ lease: lease as Tenure })
+  await k.start()
+  const began = () => k.trail().filter((row) => row.startsWith('controller.')).length
+  assert.equal(began(), 1)
+  const pulse = () =>
+    JSON.parse(k.rows<{ value: string }>("SELECT value FROM controller_state WHERE key = 'lease_pulse'")[0]!.value)
+  assert.deepEqual(pulse(), { term: 4, writtenAt: k.now() })
+  await k.start()
+  assert.equal(began(), 1)
+  const standing = () =>
+    k.rows("SELECT 1 FROM health_events WHERE type = 'watchdog.lease_unreachable' AND status <> 'resolved'").length
+  for (const [ms, told] of [
+    [59_000, 0],
+    [60_000, 1],
+    [99_000, 1],
+  ] as const) {
+    lease.silence = { ms, why: 'the bucket gives no answer' }
+    k.advance('10s')
+    await k.tick('lease-pulse')
+    assert.equal(standing(), told)
+  }
+  assert.deepEqual(pulse(), { term: 4, writtenAt: k.now() })
+  lease.silence = undefined
+  await k.tick('lease-pulse')
+  assert.equal(standing(), 0)
+  await k.close()
+})
+
+test('a controller that is alone writes nothing of the kind', async () => {
+  const k = kit()
+  await k.start()
+  assert.deepEqual(k.rows("SELECT 1 FROM controller_state WHERE key = 'lease_pulse'"), [])
+  await k.close()
+})
+
+test('an answer that was made while the lease got lost is held back', async () => {
+  const s3 = await s3Server({ keeps: true })
+  const [one, two] = [await box(s3, 'one'), await box(s3, 'two')]
+  await one.tenure.claim(true)
+  const lost = one.tenure.hold()
+  const made = Promise.withResolvers<Response>()
+  const headers = new Map<string, string>()
+  const env = { outgoing: { setHeader: (name: string, value: string) => headers.set(name, value) } }
+  const app = behindLease({ fetch: () => made.promise }, one.tenure, () => one.tenure.status({ role: 'fenced' }))
+  const answer = app.fetch(REQUEST, env)
+  await two.tenure.claim(false)
+  assert.equal(await two.tenure.succeed(), true)
+  await one.tenure.renew()
+  await lost
+  made.resolve(new Response('{"data":"acknowledged"}', { status: 201 }))
+  const { headers: told, status } = await answer
+  assert.deepEqual([status, told.get('x-svc-reason')], [503, 'fenced'])
+  assert.equal(headers.get('x-svc-term'), '1')
+  const next = await app.fetch(REQUEST, env)
+  const body = (await next.json()) as { reason: string; url: string }
+  assert.deepEqual([next.status, body.reason, body.url], [503, 'fenced', 'http://two'])
+  for (const each of [one, two]) await each.close()
+  await s3.close()
+})
+
+test('a box that is not the controller answers probes and status, shows one page, and escapes what it is told', async () => {
+  const tenure = { term: 2 } as Tenure
+  const served = away(tenure, () => ({
+    ...STATUS,
+    message: '<script>',
+    serving: { name: 'two', term: 2, url: 'https://two' },
+  }))
+  const ask = (path: string, init: RequestInit = {}) => served.fetch(new Request(`http://one${path}`, init))
+  const asked = async (path: string, init?: RequestInit) => (await ask(path, init)).status
+  assert.equal(await asked('/healthz'), 200)
+  assert.equal(await asked('/readyz'), 503)
+  assert.equal(await asked('/status'), 200)
+  assert.equal(await asked('/api/v1/status'), 200)
+  for (const path of ['/api/v1/auth/login', '/metrics', '/healthz'])
+    assert.equal(await asked(path, { method: 'POST' }), 503)
+  const page = await ask('/rooms', { headers: { accept: 'text/html' } })
+  const text = await page.text()
+  assert.match(text, /href="https:\/\/two"/)
+  assert.equal(text.includes('<script>'), false)
+})

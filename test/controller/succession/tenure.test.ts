@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict'
+import { after, afterEach, before, beforeEach, test } from 'node:test'
+import { leaseStore } from '../../../src/controller/succession/lease.s3.ts'
+import { type S3Server, s3Server } from '../../kit/s3.ts'
+import { box, pairAt, type TestBox, TTL_MS } from './world.ts'
+
+let s3: S3Server
+let away = false
+const boxes: TestBox[] = []
+
+before(async () => {
+  s3 = await s3Server({
+    interfere: (_, response) => {
+      if (away) response.destroy()
+      return away
+    },
+    keeps: true,
+  })
+})
+after(() => s3.close())
+beforeEach(() => {
+  away = false
+  s3.objects.clear()
+})
+afterEach(async () => {
+  for (const one of boxes.splice(0)) await one.close()
+})
+
+async function boxed(name: string, automatic = false): Promise<TestBox> {
+  const one = await box(s3, name, automatic)
+  boxes.push(one)
+  return one
+}
+
+async function again(one: TestBox): Promise<TestBox> {
+  const next = await one.again()
+  boxes.push(next)
+  return next
+}
+
+/** A box that serves. */
+async function holder(name: string, automatic = false) {
+  const one = await boxed(name, automatic)
+  assert.equal(await one.tenure.claim(true), 'ours')
+  return { ...one, lost: one.tenure.hold() }
+}
+
+test('a free lease is taken by one of two boxes that start at once, and by no standby', async () => {
+  const [one, two, standby] = [await boxed('one'), await boxed('two'), await boxed('standby')]
+  assert.equal(await standby.tenure.claim(false), 'free')
+  const told = await Promise.all([one.tenure.claim(true), two.tenure.claim(true)])
+  assert.equal(told.filter((standing) => standing === 'ours').length, 1)
+  assert.equal(one.tenure.mayServe(), false)
+  assert.equal(await standby.tenure.claim(false), 'others')
+  assert.equal(standby.tenure.term, 1)
+})
+
+test('a box takes its lease up again after a restart, with the same term', async () => {
+  const one = await holder('one')
+  const next = await again(one)
+  assert.equal(await next.tenure.claim(true), 'ours')
+  assert.equal(next.tenure.term, 1)
+})
+
+test('whoever finds a higher term serves no longer, says so to no store, and stays so over restarts', async () => {
+  const one = await holder('one')
+  const two = await boxed('two')
+  assert.equal(one.tenure.mayServe(), true)
+  assert.equal(await two.tenure.claim(false), 'others')
+  assert.equal(await two.tenure.succeed(), true)
+  assert.equal(two.tenure.term, 2)
+  await one.tenure.renew()
+  assert.equal(await one.lost, 'fenced')
+  assert.equal(one.tenure.mayServe(), false)
+  away = true
+  const later = await again(one)
+  assert.equal(await later.tenure.claim(true), 'others')
+  assert.equal(later.tenure.lease?.holder.name, 'two')
+  assert.equal(later.tenure.term, 2)
+  away = false
+  // Until a person takes over again.
+  const back = await again(one)
+  assert.equal(await back.tenure.claim(false), 'others')
+  assert.equal(await back.tenure.succeed(), true)
+  assert.equal(back.tenure.term, 3)
+  assert.equal(back.memory.now.fencedBy, undefined)
+})
+
+test('a takeover over a lease that was renewed since comes through with the next look only', async () => {
+  const one = await holder('one')
+  const two = await boxed('two')
+  await two.tenure.claim(false)
+  one.pass(TTL_MS / 3)
+  await one.tenure.renew()
+  assert.equal(await two.tenure.succeed(), false)
+  await two.tenure.claim(false)
+  assert.equal(await two.tenure.succeed(), true)
+})
+
+test('while the store is away a controller goes on, for a person decides about a takeover', async () => {
+  const one = await holder('one')
+  away = true
+  one.pass(100 * TTL_MS)
+  await one.tenure.renew()
+  assert.equal(one.tenure.mayServe(), true)
+  assert.match(one.tenure.silence?.why ?? '', /SVC_LEASE_URL/)
+  const restarted = await again(one)
+  assert.equal(await restarted.tenure.claim(true), 'ours')
+  assert.equal(await (await boxed('new')).tenure.claim(true), 'unreachable')
+  away = false
+  await one.tenure.renew()
+  assert.equal(one.tenure.silence, undefined)
+})
+
+test('where a standby may take over by itself, a holder stops before that, whatever the wall clock does', async () => {
+  const one = await holder('one', true)
+  const two = await boxed('two', true)
+  assert.equal(await two.tenure.claim(false), 'others')
+  for (const hours of [+26, -50]) {
+    one.jump(hours * 3_600_000)
+    two.jump(-hours * 3_600_000)
+    assert.equal(one.tenure.mayServe(), true)
+    assert.equal(two.tenure.hasRunOut(), false)
+  }
+  away = true
+  // Just before and just after the moments that count.
+  const steps: [ms: number, serves: boolean, mayTake: boolean][] = [
+    [TTL_MS * 0.89, true, false],
+    [TTL_MS * 0.02, false, false],
+    [TTL_MS * 0.08, false, false],
+  ]
+  for (const [ms, serves, mayTake] of steps) {
+    for (const each of [one, two]) each.pass(ms)
+    assert.equal(one.tenure.mayServe(), serves)
+    assert.equal(two.tenure.hasRunOut(), mayTake)
+  }
+  await one.tenure.renew()
+  assert.equal(await one.lost, 'lapsed')
+  away = false
+  for (const each of [one, two]) each.pass(TTL_MS * 0.02)
+  assert.equal(await two.tenure.claim(false), 'others')
+  assert.equal(two.tenure.hasRunOut(), true)
+  assert.equal(one.tenure.mayServe(), false)
+  // It was only away: it serves again, and the other one has to wait again.
+  assert.equal(await one.tenure.claim(true), 'ours')
+  await two.tenure.claim(false)
+  assert.equal(two.tenure.hasRunOut(), false)
+  assert.equal(await two.tenure.succeed(), true)
+})
+
+test('a holder that did not allow it is never taken from by the clock', async () => {
+  await holder('one')
+  const two = await boxed('two', true)
+  await two.tenure.claim(false)
+  two.pass(1000 * TTL_MS)
+  assert.equal(two.tenure.hasRunOut(), false)
+})
+
+test('a hand-over is asked for, prepared, and taken', async () => {
+  const one = await holder('one')
+  const two = await boxed('two')
+  await two.tenure.claim(false)
+  assert.equal(await two.tenure.ask(), true)
+  await one.tenure.renew()
+  assert.equal(await one.lost, 'asked')
+  assert.equal(one.tenure.mayServe(), false)
+  assert.equal(await one.tenure.prepare('the-last-write'), true)
+  assert.equal(await one.tenure.claim(true), 'prepared')
+  assert.equal(await two.tenure.claim(false), 'others')
+  assert.deepEqual(two.tenure.lease?.handover, { mark: 'the-last-write', state: 'ready', to: two.tenure.self })
+  assert.equal(await two.tenure.succeed(), true)
+  assert.equal(await one.tenure.claim(true), 'others')
+})
+
+test('a hand-over that is taken back leaves the lease where it was', async () => {
+  const one = await holder('one')
+  const two = await boxed('two')
+  await two.tenure.claim(false)
+  await two.tenure.ask()
+  await one.tenure.renew()
+  await one.tenure.prepare('mark')
+  await two.tenure.claim(false)
+  assert.equal(await two.tenure.withdraw(), true)
+  assert.equal(await one.tenure.claim(true), 'ours')
+  assert.equal(one.tenure.term, 1)
+})
+
+test('a lease that was removed by hand is put back with its term', async () => {
+  const one = await holder('one')
+  const two = await boxed('two')
+  await two.tenure.claim(false)
+  await two.tenure.succeed()
+  void two.tenure.hold()
+  s3.objects.clear()
+  await two.tenure.renew()
+  assert.equal(two.tenure.mayServe(), true)
+  assert.equal(two.tenure.lease?.term, 2)
+  await one.tenure.renew()
+  assert.equal(await one.lost, 'fenced')
+})
+
+test('an answer that got lost on the way back costs nothing', async () => {
+  const one = await holder('one')
+  // Renewed by its own hand, without hearing of it.
+  const store = await leaseStore(pairAt(s3), 3000)
+  const seen = await store.read()
+  await store.write({ ...seen!.lease, renewedAt: '2026-03-02T09:00:20.000Z' }, seen)
+  store.close()
+  await one.tenure.renew()
+  assert.equal(one.tenure.mayServe(), true)
+  assert.equal(one.tenure.term, 1)
+})
+
+test('a store that ignores conditions is refused, and neither key is told', async () => {
+  const simple = await s3Server({ ignoresConditions: true, keeps: true })
+  const one = await box(simple, 'one')
+  const claimed = one.tenure.claim(true)
+  await claimed.catch(() => undefined)
+  await one.close()
+  await simple.close()
+  await assert.rejects(claimed, /does not know conditional writes/)
+  const wrong = await leaseStore({ ...pairAt(s3), secretAccessKey: 'not-the-secret-at-all' }, 3000)
+  await assert.rejects(wrong.read(), (e: Error) => /403/.test(e.message) && !e.message.includes('not-the-secret'))
+  wrong.close()
+})

@@ -1,0 +1,68 @@
+// Boxes that share a lease in a real bucket; each has a clock of its own that waits.
+
+import { leaseStore } from '../../../src/controller/succession/lease.s3.ts'
+import { openMemory } from '../../../src/controller/succession/memory.ts'
+import { type PairSettings, placeOf } from '../../../src/controller/succession/place.rules.ts'
+import { Tenure } from '../../../src/controller/succession/tenure.ts'
+import { randomIds } from '../../../src/kernel/ids.ts'
+import { ACCESS_KEY, type S3Server, SECRET_KEY } from '../../kit/s3.ts'
+import { scratchDir } from '../../kit/scratch.ts'
+
+export const TTL_MS = 30_000
+
+export const pairAt = (
+  { endpoint }: Pick<S3Server, 'endpoint'>,
+  automatic = false,
+  url = 'http://one',
+): PairSettings => ({
+  accessKeyId: ACCESS_KEY,
+  automatic,
+  lease: placeOf(`s3://takes/pair/lease.json?endpoint=${endpoint}`)!,
+  litestream: 'litestream',
+  replica: undefined,
+  secretAccessKey: SECRET_KEY,
+  ttlMs: TTL_MS,
+  url,
+})
+
+/** A box; `again` is the same one after a restart. */
+export async function box(
+  s3: Pick<S3Server, 'endpoint'>,
+  name: string,
+  automatic = false,
+  dir = scratchDir('roomtone-lease-'),
+) {
+  let [monotonic, wall] = [1000, Date.parse('2026-03-02T09:00:00.000Z')]
+  const logged: string[] = []
+  const log = (message: string) => void logged.push(message)
+  const memory = await openMemory(dir, randomIds)
+  const store = await leaseStore(pairAt(s3), 3000)
+  const tenure = new Tenure({
+    automatic,
+    clock: { monotonic: () => monotonic, now: () => wall },
+    log: { debug: log, error: log, info: log, warn: log },
+    memory,
+    self: { id: memory.now.id, name, url: `http://${name}` },
+    store,
+    ttlMs: TTL_MS,
+  })
+  return {
+    again: () => box(s3, name, automatic, dir),
+    async close() {
+      await tenure.letGo()
+      store.close()
+    },
+    /** The wall clock alone. */
+    jump: (ms: number) => {
+      wall += ms
+    },
+    logged,
+    memory,
+    pass: (ms: number) => {
+      monotonic += ms
+      wall += ms
+    },
+    tenure,
+  }
+}
+export type TestBox = Awaited<ReturnType<typeof box>>
