@@ -76,7 +76,10 @@ async function follow(box: PairBox): Promise<Meanwhile> {
     async looked() {
       // What takes over looks at the lease itself.
       while (turn) await turn.catch(() => undefined)
-      if (ours || !pair.automatic || !tenure.hasRunOut() || !tenure.lease) return ours
+      if (ours || !pair.automatic || !tenure.hasRunOut()) return ours
+      // This process may have been held up while nobody looked.
+      await tenure.claim(false)
+      if (!tenure.hasRunOut() || !tenure.lease) return false
       if (await answers(tenure.lease.holder.url)) return false
       log.warn('the lease has run out and the controller does not answer: taking over', { ...tenure.lease.holder })
       await take({ force: false, planned: false }, () => {}).catch((e) =>

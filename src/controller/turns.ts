@@ -7,7 +7,7 @@ import { systemClock } from '../kernel/clock.ts'
 import { makeDir } from '../kernel/dirs.ts'
 import { misuse } from '../kernel/fail.ts'
 import { randomIds } from '../kernel/ids.ts'
-import { jsonLog, type Log } from '../kernel/log.ts'
+import { errorFields, jsonLog, type Log } from '../kernel/log.ts'
 import type { Outlets } from '../kernel/logsink.ts'
 import { type Config, nativeDirs } from './config.ts'
 import { openFront } from './front.ts'
@@ -145,7 +145,8 @@ async function untilOurs(
   const quiet: Meanwhile = { ...FENCED, away: () => ({ busy: waitingWords(tenure), role: 'fenced' }) }
   const look = async (): Promise<boolean> => {
     const standing = await tenure.claim(!follow)
-    if (standing === 'prepared' && performance.now() - since > HANDOVER_MS) await tenure.withdraw()
+    if (standing === 'prepared' && performance.now() - since > HANDOVER_MS)
+      await tenure.withdraw().catch((e) => log.warn('the hand-over could not be taken back yet', errorFields(e)))
     if (standing === 'prepared') return false
     // The replica of a term is written by its holder alone.
     await open?.stop()
@@ -224,6 +225,20 @@ const aborted = (signal: AbortSignal): Promise<'stopped'> =>
     else signal.addEventListener('abort', () => resolve('stopped'), { once: true })
   })
 
+/** The other box waits for it: a store that is away for a moment is asked again. */
+async function prepared({ log, tenure }: PairBox, mark: string): Promise<void> {
+  const end = performance.now() + HANDOVER_MS
+  for (;;) {
+    try {
+      return void (await tenure.prepare(mark))
+    } catch (e) {
+      if (performance.now() > end) throw e
+      log.warn('the other box could not be told that this one has stopped', errorFields(e))
+      await sleep(SHORTEST_LOOK_MS)
+    }
+  }
+}
+
 /** Stops, and says in database and lease which write was the last. */
 async function handOver(box: PairBox, started: Started, replication: Replication | undefined): Promise<Turn> {
   const { log, tenure } = box
@@ -232,6 +247,6 @@ async function handOver(box: PairBox, started: Started, replication: Replication
   const mark = randomIds.uuid()
   const writtenAt = new Date(systemClock.now()).toISOString()
   await started.stop((db) => db.tx(() => pulseStore(db).write({ mark, term: tenure.term, writtenAt })), true)
-  await tenure.prepare(mark)
+  await prepared(box, mark)
   return replication ? { replication } : {}
 }

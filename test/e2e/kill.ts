@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { MANIFEST_SUFFIX } from '../../src/wire/manifests.ts'
 import type { Job, Recording } from '../../src/wire/recordings.ts'
 import { executable } from '../kit/executable.ts'
 import { framesOnDisk } from '../kit/take.ts'
@@ -232,7 +233,8 @@ async function tidy(place: Place, jobId: string): Promise<void> {
   await until('the agent to let go of the take', () => !fs.existsSync(`${agent.dir}/takes/${jobId}`))
   assert.deepEqual(filesBelow(`${agent.dir}/kept`), [])
   const recordings: Recording[] = await controller.get('/recordings?limit=500')
-  assert.deepEqual(filesBelow(takesOf(place)).sort(), recordings.map((r) => r.cachePath ?? 'none').sort())
+  const stored = filesBelow(takesOf(place)).filter((name) => !name.endsWith(MANIFEST_SUFFIX))
+  assert.deepEqual(stored.sort(), recordings.map((r) => r.cachePath ?? 'none').sort())
   const jobs: Job[] = await controller.get('/recording-jobs?limit=200')
   assert.deepEqual([...new Set(jobs.map((job) => job.status))], ['completed'])
   assert.equal(jobs.length, recordings.length)

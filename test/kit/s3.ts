@@ -296,6 +296,8 @@ export async function s3Server(options: S3Options = {}) {
       else xml(response, status, `<Error><Code>${code}</Code><Message>${message}</Message></Error>`)
     })
   })
+  let connections = 0
+  server.on('connection', () => connections++)
   const endpoint = await listening(server)
   return {
     accessKeyId,
@@ -303,6 +305,8 @@ export async function s3Server(options: S3Options = {}) {
       server.closeAllConnections()
       return new Promise<void>((resolve) => server.close(() => resolve()))
     },
+    /** How many were made so far. */
+    connections: () => connections,
     endpoint,
     objects,
     operations,

@@ -84,8 +84,8 @@ export class ReadAhead {
 }
 
 export interface Remote {
-  /** Called when the answer is over. */
-  ended?: (() => void) | undefined
+  /** Called when the answer is over; `whole`: all of it was passed on. */
+  ended?: ((whole: boolean) => void) | undefined
   /** Called at the first byte; what it returns is called at the end. */
   hold?: (() => () => void) | undefined
   /** Asked before each piece. */
@@ -107,9 +107,10 @@ export function remoteBody(
     if (finished) return
     finished = true
     gone.removeEventListener('abort', finish)
-    ahead.close()
+    // A source that is read to its end keeps its connection.
+    if (left > 0) ahead.close()
     release?.()
-    ended?.()
+    ended?.(left === 0)
   }
   if (gone.aborted) finish()
   gone.addEventListener('abort', finish, { once: true })

@@ -25,16 +25,23 @@ export function statusOf({ lease, selfId, selfName, version }: Seen, away: Away,
     ...(behindSeconds === undefined ? {} : { behindSeconds }),
     message: away.busy ?? away.fault ?? USUAL[away.role],
     name: selfName,
-    ready: away.role === 'standby' && behindSeconds !== undefined && away.fault === undefined,
+    ready: away.role === 'standby' && away.fault === undefined && isRecent(away.copyAt, lease),
     role: away.role,
     ...(serving ? { serving } : {}),
     version,
   }
 }
 
+/** Both times are of the controller's clock: whether the copy ends when the controller was last seen, or long before. */
+const isRecent = (copyAt: number | undefined, lease: Lease | undefined): boolean =>
+  copyAt !== undefined && !(Date.parse(lease?.renewedAt ?? '') - copyAt > OLD_MS)
+
+/** Many times the pause between two copies of a large database. */
+const OLD_MS = 15 * 60_000
+
 const USUAL = {
   fenced:
-    'Another box took over as the controller. To follow it from here on: sudo systemctl disable --now roomtone-controller && ' +
-    'sudo systemctl enable --now roomtone-standby.',
+    'Another box took over as the controller. To follow it from here on, put standby.conf in place and restart the controller ' +
+    '(docs/standby.md: Back again).',
   standby: 'Follows the controller. To take over: sudo roomtone takeover.',
 }

@@ -3,10 +3,11 @@ import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { iso } from '../../kernel/clock.ts'
-import { hasCode, syncDir } from '../../kernel/durable.ts'
+import { hasCode, syncDir, syncFile } from '../../kernel/durable.ts'
 import { UserError } from '../../kernel/fail.ts'
 import { ask, NoAnswer } from '../../kernel/http.ts'
 import { faultWords } from '../../kernel/words.ts'
+import type { Lease } from '../../wire/lease.ts'
 import type { Copy, Follower } from './follower.ts'
 import { spansOf } from './lease.rules.ts'
 import type { Tenure } from './tenure.ts'
@@ -32,13 +33,33 @@ const LAST_WRITES_MS = 60_000
 /** How long requests under way may keep the old controller, beside its renewal of the lease. */
 const OLD_STOP_MS = 30_000
 const ANSWER_MS = 5000
+/** A controller notes its age every ten seconds, and Litestream sends every second. */
+const MOST_LOST_SECONDS = 60
 
 /** The database is in its place and the lease is ours when it resolves. @throws UserError: nothing has changed then */
 export async function takeOver(parts: Parts, wish: Wish, say: (sentence: string) => void): Promise<void> {
-  await mayAsk(parts.tenure)
+  const { tenure } = parts
+  await mayAsk(tenure)
   if (wish.planned) return await planned(parts, say)
-  await mayTake(parts.tenure, wish)
-  await seize(parts, await newest(parts, say), say)
+  const judged = tenure.version
+  await mayTake(tenure, wish)
+  const copy = await newest(parts, say)
+  refuseOld(copy, tenure.lease, wish)
+  // Whoever renewed it since then is alive.
+  await seize(parts, copy, (_, version) => wish.force || version === judged, say)
+}
+
+/**
+ * What the controller wrote after the copy is lost, and both times are of its own clock. @throws UserError when that is much and
+ * nobody insists
+ */
+function refuseOld({ pulse }: Copy, lease: Lease | undefined, { force }: Wish): void {
+  const lost = Math.round((Date.parse(lease?.renewedAt ?? '') - Date.parse(pulse.writtenAt)) / 1000)
+  if (force || !(lost > MOST_LOST_SECONDS)) return
+  throw new UserError(
+    `The replica ends ${lost} seconds before the last sign of ${lease?.holder.name}: what was written in between would be lost. ` +
+      'If there is nothing better: --unplanned --force',
+  )
 }
 
 /** @throws UserError unless another box holds the lease */
@@ -55,11 +76,13 @@ async function planned(parts: Parts, say: (sentence: string) => void): Promise<v
   const { tenure } = parts
   const name = tenure.lease?.holder.name
   say(`Asking ${name} to hand over ...`)
-  await insist(tenure, () => tenure.ask())
   try {
+    await insist(tenure, () => tenure.ask())
     const mark = await handedOver(parts)
     say(`${name} has stopped. Fetching its last writes ...`)
-    await seize(parts, await copyWith(parts, mark), say)
+    const isReady = ({ handover }: Lease): boolean =>
+      handover?.state === 'ready' && handover.to.id === tenure.self.id && handover.mark === mark
+    await seize(parts, await copyWith(parts, mark), isReady, say)
   } catch (e) {
     await insist(tenure, () => tenure.withdraw()).catch(() => undefined)
     throw e
@@ -135,30 +158,57 @@ async function newest({ follower, now }: Parts, say: (sentence: string) => void)
   }
 }
 
-/** Puts the copy in place, then takes the lease: without it, the copy is not used. */
-async function seize({ dir, now, tenure }: Parts, copy: Copy, say: (sentence: string) => void): Promise<void> {
+/**
+ * Puts the copy in place, then takes the lease over a state that `may` allows. Without the lease all is as before.
+ * @throws UserError then
+ */
+async function seize(
+  { dir, now, tenure }: Parts,
+  copy: Copy,
+  may: (lease: Lease, version: string) => boolean,
+  say: (sentence: string) => void,
+): Promise<void> {
   if (copy.aloneThere > 0)
     say(
       `The audio of ${copy.aloneThere} recordings lies on ${tenure.lease?.holder.name} alone: it is played here once it was ` +
         'copied from there, or uploaded.',
     )
-  await putInPlace(dir, copy.file, iso(now()))
-  await insist(tenure, () => tenure.succeed())
+  const undo = await putInPlace(dir, copy.file, iso(now()))
+  try {
+    if (!(await tenure.succeed(may)))
+      throw new UserError(
+        `Nothing was taken over: ${tenure.lease?.holder.name} has renewed the lease meanwhile, so it lives. Take over as planned, ` +
+          'or with --unplanned --force',
+      )
+  } catch (e) {
+    await undo()
+    throw e
+  }
   say(`The lease is taken, term ${tenure.term}. Starting ...`)
 }
 
-/** A database that is here already is kept beside it. */
-async function putInPlace(dir: string, copy: string, now: string): Promise<void> {
+/** A database that is here already is kept beside it. @returns what puts that back */
+async function putInPlace(dir: string, copy: string, now: string): Promise<() => Promise<void>> {
   const database = path.join(dir, 'roomtone.db')
   const kept = `${database}.before-takeover-${now.replace(/[:.]/g, '-')}`
-  for (const suffix of ['-wal', '-shm', '-journal', ''])
-    await fs.rename(database + suffix, kept + suffix).catch((e) => {
-      if (!hasCode(e, 'ENOENT')) throw e
-    })
+  const next = `${database}.next`
+  await fs.copyFile(copy, next)
+  await syncFile(next)
+  await moveDatabase(database, kept)
   // What Litestream noted about the old one.
   await fs.rm(path.join(dir, '.roomtone.db-litestream'), { force: true, recursive: true })
-  await fs.copyFile(copy, database)
-  const handle = await fs.open(database, 'r+')
-  await handle.sync().finally(() => handle.close())
+  await fs.rename(next, database)
   await syncDir(dir)
+  return async () => {
+    await fs.rm(database, { force: true })
+    await moveDatabase(kept, database)
+    await syncDir(dir)
+  }
+}
+
+async function moveDatabase(from: string, to: string): Promise<void> {
+  for (const suffix of ['-wal', '-shm', '-journal', ''])
+    await fs.rename(from + suffix, to + suffix).catch((e) => {
+      if (!hasCode(e, 'ENOENT')) throw e
+    })
 }

@@ -19,6 +19,9 @@ interface Parts {
   ttlMs: number
 }
 
+/** How often a conditional write is tried while others write too. */
+const TRIES = 5
+
 /** What a look at the lease found: it is ours, nobody's, another's, prepared for another, or could not be seen. */
 export type Standing = 'free' | 'others' | 'ours' | 'prepared' | 'unreachable'
 
@@ -99,6 +102,8 @@ export class Tenure {
     try {
       const verdict = judge(await this.#read(), this.self)
       if (verdict === 'others') return await this.#shutOut()
+      // Of a lease that was removed only its last holder makes a new one.
+      if (verdict === 'free' && this.#parts.memory.now.fencedBy) return 'others'
       if (verdict === 'prepared' || (verdict === 'free' && !mayTake)) return verdict
       if (verdict !== 'free' && this.#seen) await refuseUnconditional(this.#parts.store, this.#seen)
       return (await this.#take(verdict === 'free')) ? 'ours' : 'unreachable'
@@ -109,18 +114,25 @@ export class Tenure {
     }
   }
 
-  /** Without the store: a person decides whether the other box takes over, unless that may happen by itself. */
+  /**
+   * Without the store: a person decides whether the other box takes over, unless that may happen by itself. What was decided
+   * while this box was off it cannot know: it asks for as long as a lease lasts before it goes by its memory.
+   */
   #unseen(): Standing {
-    const { automatic, memory } = this.#parts
+    const { automatic, memory, ttlMs } = this.#parts
     if (memory.now.fencedBy) return 'others'
-    return memory.now.term > 0 && !automatic ? 'ours' : 'unreachable'
+    const asked = this.#seen !== undefined || (this.silence?.ms ?? 0) >= ttlMs
+    return memory.now.term > 0 && !automatic && asked ? 'ours' : 'unreachable'
   }
 
+  /** A disk that does not take the note must not keep this box from being shut out. */
   async #shutOut(): Promise<Standing> {
-    const { memory } = this.#parts
+    const { log, memory } = this.#parts
     const fencedBy = this.#seen?.lease
     if (fencedBy && memory.now.term > 0 && memory.now.fencedBy?.term !== fencedBy.term)
-      await memory.note({ fencedBy, term: memory.now.term })
+      await memory
+        .note({ fencedBy, term: memory.now.term })
+        .catch((e) => log.error('who took over could not be written down', errorFields(e)))
     return 'others'
   }
 
@@ -139,13 +151,26 @@ export class Tenure {
     return true
   }
 
-  /** Takes the lease away from whoever holds it, with the next term. False when it changed since it was last seen. */
-  async succeed(): Promise<boolean> {
+  /** Which state of the lease was seen last. */
+  get version(): string | undefined {
+    return this.#seen?.etag
+  }
+
+  /**
+   * Takes the lease away from whoever holds it, with the next term. `may` is asked of the very state that is overwritten; false
+   * when it says no. @throws StoreUnreachable
+   */
+  async succeed(may: (lease: Lease, version: string) => boolean): Promise<boolean> {
     const { automatic, clock, memory } = this.#parts
-    const next = taken(this.#seen?.lease, this.self, automatic, iso(clock.now()))
-    if (!(await this.#write(next))) return false
-    await memory.note({ term: next.term })
-    return true
+    for (let i = 0; i < TRIES; i++) {
+      await this.#read()
+      if (!this.#seen || !may(this.#seen.lease, this.#seen.etag)) return false
+      const next = taken(this.#seen.lease, this.self, automatic, iso(clock.now()))
+      if (!(await this.#write(next))) continue
+      await memory.note({ term: next.term })
+      return true
+    }
+    return false
   }
 
   /** Asks the holder to hand over. False when the lease changed meanwhile: look again. @throws StoreUnreachable */
@@ -204,7 +229,8 @@ export class Tenure {
     if (automatic && clock.monotonic() >= this.#heldUntil) return this.#end('lapsed')
     try {
       const lease = this.#seen?.lease
-      const next = lease && renewed(lease, this.self, automatic, iso(clock.now()))
+      const isOurs = lease && judge(lease, this.self) === 'mine'
+      const next = isOurs && renewed(lease, this.self, automatic, iso(clock.now()))
       if (next && (await this.#write(next))) return
       await this.#look()
     } catch (e) {
@@ -217,8 +243,9 @@ export class Tenure {
   async #look(): Promise<void> {
     const verdict = judge(await this.#read(), this.self)
     if (verdict === 'others') {
+      this.#end('fenced')
       await this.#shutOut()
-      return this.#end('fenced')
+      return
     }
     if (verdict === 'asked') return this.#end('asked')
     await this.#take(verdict === 'free')

@@ -58,6 +58,9 @@ export function copyStore(db: Db) {
   const gone = db.stmt<Params>(
     `UPDATE recording_files SET local = 0 WHERE recording_id = @recordingId AND checksum = @checksum AND local = 1`,
   )
+  const back = db.stmt<Params>(
+    `UPDATE recording_files SET local = 1 WHERE recording_id = @recordingId AND checksum = @checksum AND local = 0`,
+  )
   return {
     /** The destination was seen to hold the file. */
     keep: ({ checksum, destinationId, etag, key, recordingId }: Omit<Copy, 'damagedAt'>, now: string): void =>
@@ -77,6 +80,8 @@ export function copyStore(db: Db) {
     left: ({ checksum, recordingId }: FileId): number => left.get({ checksum, recordingId })?.n ?? 0,
     /** How many of a take's copies are damaged. */
     faults: (recordingId: string): number => faults.get({ recordingId })?.n ?? 0,
+    /** The file is on this disk. */
+    here: ({ checksum, recordingId }: FileId): void => void back.run({ checksum, recordingId }),
     /** The file is not on this disk, as it was believed to be. */
     notHere: ({ checksum, recordingId }: FileId): void => void gone.run({ checksum, recordingId }),
   }

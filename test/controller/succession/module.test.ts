@@ -62,7 +62,7 @@ test('an answer that was made while the lease got lost is held back', async () =
   const app = behindLease({ fetch: () => made.promise }, one.tenure, () => one.tenure.status({ role: 'fenced' }))
   const answer = app.fetch(REQUEST, env)
   await two.tenure.claim(false)
-  assert.equal(await two.tenure.succeed(), true)
+  assert.equal(await two.tenure.succeed(() => true), true)
   await one.tenure.renew()
   await lost
   made.resolve(new Response('{"data":"acknowledged"}', { status: 201 }))

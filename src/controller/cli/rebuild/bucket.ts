@@ -7,6 +7,7 @@ import { CODECS } from '../../../wire/profiles.ts'
 import type { S3Options } from '../../../wire/uploads.ts'
 import type { Config } from '../../config.ts'
 import { segments } from '../../uploads/destinations.rules.ts'
+import { DriverError } from '../../uploads/driver.ts'
 import type { Bucket, BucketObject } from '../../uploads/drivers.s3.bucket.ts'
 import { damageOf, type Finding, parsedManifest, type Untold } from './findings.ts'
 
@@ -50,7 +51,7 @@ export async function* bucketFindings(bucket: Bucket, prefix: string | undefined
   }
   for await (const object of bucket.list(prefix ? `${prefix}/` : '')) {
     const { key } = object
-    if (key.endsWith(MANIFEST_SUFFIX)) batch.push(finding(bucket, object, waiting))
+    if (key.endsWith(MANIFEST_SUFFIX)) batch.push(begun(finding(bucket, object, waiting)))
     else if (CODECS.some((codec) => key.endsWith(`.${codec}`)) && object.sizeBytes > 0) waiting.set(key, object)
     if (batch.length === PARALLEL) yield* await settled()
     if (waiting.size <= WAITING + PARALLEL) continue
@@ -59,6 +60,12 @@ export async function* bucketFindings(bucket: Bucket, prefix: string | undefined
   }
   yield* await settled()
   yield* untold(waiting, 0)
+}
+
+/** A failure is told when the batch is awaited, not before. */
+function begun<T>(work: Promise<T>): Promise<T> {
+  work.catch(() => {})
+  return work
 }
 
 /** The oldest of those that wait, until `left` are left. */
@@ -79,15 +86,18 @@ async function finding(
   const take = takes.get(place)
   if (!take) return { damaged: 'its take is not there', place }
   if (object.sizeBytes > MAX_MANIFEST_BYTES) return { damaged: 'it is too large', place }
-  const text = await textOf(await bucket.read(object.key))
   try {
+    const text = await textOf(await bucket.read(object.key))
     const { manifest, own } = parsedManifest(text)
     if (own.sizeBytes !== take.sizeBytes) return { damaged: 'its take has another size', place }
     return { entries: [own], etag: take.etag, manifest, place }
   } catch (e) {
+    // A store that does not answer ends it all; one object that it does not give is one that cannot be used.
+    if (e instanceof DriverError && !OF_ONE_OBJECT.test(e.message)) throw e
     return { damaged: damageOf(e), place }
   }
 }
+const OF_ONE_OBJECT = /AccessDenied|InvalidObjectState|NoSuchKey/
 
 /** Cut off behind the largest manifest: what is longer is refused. */
 async function textOf(body: Readable): Promise<string> {

@@ -49,8 +49,8 @@ function sendRemote({ library, redirects }: Beyond, request: Incoming, file: Rec
       const ending = new AbortController()
       const signal = AbortSignal.any([gone, ending.signal])
       const source = await library.read(file, range, signal)
-      const ended = () => {
-        ending.abort()
+      const ended = (whole: boolean) => {
+        if (!whole) ending.abort()
         outgoing.ended?.()
       }
       return remoteBody(source, range, gone, { ...outgoing, ended })

@@ -18,8 +18,8 @@ interface Parts {
 }
 
 export function damages({ audit, clock, copies, db, health }: Parts) {
-  const open = db.stmt<{ id: string }, { id: string }>(
-    `SELECT id FROM health_events WHERE recording_id = @id AND type = '${TYPE}' AND status <> 'resolved'`,
+  const open = db.stmt<{ id: string }, { id: string; severity: string }>(
+    `SELECT id, severity FROM health_events WHERE recording_id = @id AND type = '${TYPE}' AND status <> 'resolved'`,
   )
   const nodeOf = db.stmt<{ id: string }, { nodeId: string | null }>(
     `SELECT node_id AS nodeId FROM recordings WHERE id = @id`,
@@ -55,7 +55,16 @@ export function damages({ audit, clock, copies, db, health }: Parts) {
         const nodeId = nodeOf.get({ id: copy.recordingId })?.nodeId ?? undefined
         const { destinationId, recordingId } = copy
         const severity = left > 0 ? 'warning' : 'critical'
-        if (open.all({ id: recordingId }).length === 0)
+        const standing = open.all({ id: recordingId })
+        const worse = standing.filter((event) => severity === 'critical' && event.severity !== severity)
+        const by = { by: 'system:library', reason: 'last_copy_lost' }
+        if (worse.length > 0)
+          health.autoResolve(
+            worse.map((event) => event.id),
+            by,
+            now,
+          )
+        if (standing.length === worse.length)
           health.open(
             { type: TYPE, severity, details: { ...details, destinationId }, nodeId, openedAt: now, recordingId },
             now,
@@ -76,6 +85,7 @@ export function damages({ audit, clock, copies, db, health }: Parts) {
       copies.keep(copy, now)
       settle(copy.recordingId, now)
     },
+    here: (file: FileId): void => db.tx(() => copies.here(file)),
     notHere: (file: FileId): void => db.tx(() => copies.notHere(file)),
   }
 }

@@ -75,6 +75,9 @@ export class Library {
     return true
   }
 
+  /** A file that was believed to be elsewhere alone is on this disk. */
+  here = (file: FileId): void => this.parts.damages.here(file)
+
   /**
    * A range of a file; goes on at the store where a connection breaks off. It ends when `signal` aborts.
    * @throws Fail 502 `library_damaged`, 503 `library_unreachable`, before the first byte.

@@ -11,7 +11,7 @@ export function multipartStore(db: Db) {
   const begun = db.stmt<Begun & { itemId: string; now: string }>(
     `INSERT INTO multipart_uploads (destination_id, object_key, item_id, begun_at)
      SELECT id, @key, @itemId, @now FROM upload_destinations WHERE id = @destinationId
-     ON CONFLICT DO UPDATE SET item_id = excluded.item_id`,
+     ON CONFLICT DO UPDATE SET item_id = excluded.item_id, begun_at = excluded.begun_at`,
   )
   // Under way: the item's attempt has a claim.
   const old = db.stmt<{ before: string; limit: number }, Begun>(
@@ -29,7 +29,7 @@ export function multipartStore(db: Db) {
     /** Call it before the store is asked, outside of transactions. */
     begun: ({ destinationId = '', id }: UploadItem, remote: readonly string[], now: string): void =>
       void db.tx(() => begun.run({ destinationId, itemId: id, key: remote.join('/'), now })),
-    /** Keys whose first upload began before `before` and that nobody is sending now, oldest first. */
+    /** Keys whose last upload began before `before` and that nobody is sending now, oldest first. */
     old: (before: string, limit: number): Begun[] => old.all({ before, limit }),
     /** Nothing of it is left at the store. */
     done: ({ destinationId, key }: Begun): void => void db.tx(() => drop.run({ destinationId, key }), false),

@@ -63,11 +63,22 @@ export class Objects {
     const asked = { Bucket: this.bucket(), Key: key, ...(etag ? { IfMatch: etag } : {}) }
     const head = await this.ask(signal, (client, abortSignal) =>
       client.send(new HeadObjectCommand(asked), { abortSignal }),
-    )
+    ).catch((e) => (e instanceof NotTheObject ? this.reallyMissing(e, key, signal) : Promise.reject(e)))
     const held = head.ContentLength ?? -1
     if (etag && head.ETag !== etag) throw new NotTheObject('it is another object')
     if (size !== undefined && held !== size) throw new NotTheObject('it has another length')
     return { size: held }
+  }
+
+  /** The answer to HEAD has no body: whether the object or the whole bucket is missing only GET tells. @throws one of them */
+  private async reallyMissing(e: NotTheObject, key: string, signal: AbortSignal): Promise<never> {
+    const { GetObjectCommand } = await import('@aws-sdk/client-s3')
+    const asked = { Bucket: this.bucket(), Key: key, Range: 'bytes=0-0' }
+    const answer = await this.ask(signal, (client, abortSignal) =>
+      client.send(new GetObjectCommand(asked), { abortSignal }),
+    )
+    ;(answer.Body as Readable).destroy()
+    throw e
   }
 
   /** An address that whoever has it may fetch the object from; never to be logged. */

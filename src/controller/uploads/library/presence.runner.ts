@@ -1,6 +1,9 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
-import { hasCode } from '../../../kernel/durable.ts'
+import { pipeline } from 'node:stream/promises'
+import { hasCode, sizeOf } from '../../../kernel/durable.ts'
 import { FILE_HELD } from '../../recordings/library/held.rules.ts'
 import type { Runner } from '../../scheduler/ticker.ts'
 import type { Db } from '../../store/db.ts'
@@ -9,13 +12,15 @@ import type { Library } from './library.ts'
 
 interface Parts {
   db: Db
-  library: Pick<Library, 'notHere'>
+  library: Pick<Library, 'here' | 'notHere'>
   /** Directory of the stored takes. */
   takes: string
 }
 
 interface Row extends FileId {
+  local: number
   path: string
+  sizeBytes: number
 }
 
 const EVERY_SECONDS = 5
@@ -23,11 +28,13 @@ const SLICE = 500
 
 /**
  * Looks once, after the start, whether the files that destinations hold as well are on this disk: a database that was brought
- * to an empty disk says so of all of them. Files that are nowhere else stay as they are told of.
+ * to an empty disk says so of all of them, and where the disk was only not mounted, what is on it counts again. Files that are
+ * nowhere else stay as they are told of.
  */
 export function presenceRunner({ db, library, takes }: Parts): Runner {
   const next = db.stmt<{ after: string; limit: number }, Row & { held: number }>(
-    `SELECT f.recording_id AS recordingId, f.checksum, f.path, f.local AND ${FILE_HELD} AS held FROM recording_files f
+    `SELECT f.recording_id AS recordingId, f.checksum, f.path, f.local, f.size_bytes AS sizeBytes,
+       ${FILE_HELD} AS held FROM recording_files f
       WHERE f.path > @after ORDER BY f.path LIMIT @limit`,
   )
   let after: string | undefined = ''
@@ -35,11 +42,22 @@ export function presenceRunner({ db, library, takes }: Parts): Runner {
     if (after === undefined) return { looked: 0, missing: 0 }
     const rows = next.all({ after, limit: SLICE })
     let missing = 0
-    for (const row of rows) if (row.held === 1 && (await isMissing(takes, row)) && library.notHere(row)) missing++
+    for (const row of rows)
+      if (row.local === 0) await foundAgain(library, takes, row)
+      else if (row.held === 1 && (await isMissing(takes, row)) && library.notHere(row)) missing++
     after = rows.length < SLICE ? undefined : rows.at(-1)?.path
     return { looked: rows.length, missing }
   }
   return { name: 'library-presence', enabled: true, intervalSeconds: EVERY_SECONDS, tick }
+}
+
+/** Only what has the very bytes. */
+async function foundAgain(library: Parts['library'], takes: string, row: Row): Promise<void> {
+  const file = path.join(takes, row.path)
+  if ((await sizeOf(file)) !== row.sizeBytes) return
+  const hash = createHash('sha256')
+  await pipeline(createReadStream(file), hash)
+  if (`sha256:${hash.digest('hex')}` === row.checksum) library.here(row)
 }
 
 async function isMissing(takes: string, { path: relative }: Row): Promise<boolean> {

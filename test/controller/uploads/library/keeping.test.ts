@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import * as path from 'node:path'
 import { afterEach, test } from 'node:test'
+import { copyStore, type FileId } from '../../../../src/controller/uploads/copies.store.ts'
+import { presenceRunner } from '../../../../src/controller/uploads/library/presence.runner.ts'
 import { type S3Object, type S3Options, s3Server } from '../../../kit/s3.ts'
 import { counted, wav } from '../../recordings/chunks/world.ts'
 import { S3_DESTINATION } from '../uploads.ts'
@@ -145,6 +147,25 @@ test('a take whose object is no longer there is not freed: it is uploaded again'
   assert.deepEqual(w.recording(id).held, [w.destinationId])
 })
 
+test('a bucket that is not there damages nothing', async () => {
+  let gone = false
+  await begin({
+    interfere: (request, response) => {
+      if (!gone) return false
+      response.writeHead(404, { 'content-type': 'application/xml' })
+      response.end(
+        request.method === 'HEAD' ? undefined : '<Error><Code>NoSuchBucket</Code><Message>none</Message></Error>',
+      )
+      return true
+    },
+  })
+  const id = await w.uploaded(randomBytes(1000))
+  gone = true
+  due(id)
+  await w.k.tick('retention')
+  assert.deepEqual([w.recording(id).held, w.events()], [['local', w.destinationId], []])
+})
+
 test('a destination that does not answer keeps takes on this disk', async () => {
   let down = false
   await begin({ interfere: (_, response) => (down ? !!response.destroy() : false) })
@@ -214,10 +235,20 @@ test('with a second destination a lost object is read from there, and uploaded a
   other.objects.clear()
   assert.ok((await w.send('GET', `/recordings/${id}/stream`)).body.equals(bytes))
   assert.deepEqual([w.recording(id).held, w.events()], [[w.destinationId], [{ severity: 'warning', status: 'open' }]])
+  // The last one as well: nothing is left to upload it from.
+  const kept = new Map(w.store.objects)
+  w.store.objects.clear()
+  assert.equal((await w.send('GET', `/recordings/${id}/stream`)).status, 502)
+  assert.deepEqual(w.events(), [
+    { severity: 'warning', status: 'resolved' },
+    { severity: 'critical', status: 'open' },
+  ])
+  for (const [key, object] of kept) w.store.objects.set(key, object)
+  assert.equal((await w.send('GET', `/recordings/${id}/stream`)).status, 200)
   await w.k.tick('upload')
   assert.equal([...other.objects.values()][0]?.body?.equals(bytes), true)
   assert.deepEqual(w.recording(id).held.length, 2)
-  assert.deepEqual(w.events(), [{ severity: 'warning', status: 'resolved' }])
+  assert.ok(w.events().every(({ status }) => status === 'resolved'))
   assert.deepEqual([w.there(`ad-hoc/${id}.mp3`), w.there('.borrowed')], [false, true])
   assert.deepEqual(execFileSync('ls', [path.join(w.root, '.borrowed')]).toString(), '')
   await other.close()
@@ -263,6 +294,15 @@ test('on an empty disk the database serves the whole library, and learns that no
   }
   assert.deepEqual(w.recording('rec_alone').held, ['local'])
   assert.equal((await w.send('GET', '/recordings/rec_alone/stream')).status, 409)
+  // The disk was only not mounted: what is on it counts again after the next start, byte for byte.
+  mkdirSync(path.join(w.root, 'ad-hoc'), { recursive: true })
+  const onDisk = [takes[0] as Buffer, takes[1] as Buffer, randomBytes(3000)]
+  for (const [i, bytes] of onDisk.entries()) writeFileSync(path.join(w.root, `ad-hoc/rec_${i}.mp3`), bytes)
+  const copies = copyStore(w.k.db)
+  const again = { here: (file: FileId) => w.k.db.tx(() => copies.here(file)), notHere: () => false }
+  await presenceRunner({ db: w.k.db, library: again, takes: w.root }).tick(w.k.now())
+  assert.deepEqual(w.recording('rec_0').held, ['local', w.destinationId])
+  assert.deepEqual(w.recording('rec_2').held, [w.destinationId])
 })
 
 test('the waveform of a take that is elsewhere is made from there', async () => {

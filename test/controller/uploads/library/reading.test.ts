@@ -68,6 +68,15 @@ test('a large take comes from the middle of the store, and no more of it than wa
 })
 
 /** Breaks the first `times` answers to a GET off after `sent` bytes. */
+test('one connection to the store serves answer after answer', async () => {
+  await begin()
+  const bytes = pattern(300_000)
+  await w.beyond(bytes)
+  const before = w.store.connections()
+  for (let i = 0; i < 8; i++) assert.ok((await w.send('GET', '/recordings/rec_1/stream')).body.equals(bytes))
+  assert.ok(w.store.connections() - before <= 2, `${w.store.connections() - before} connections`)
+})
+
 function breaking(times: number, sent: number): { interfere: S3Options['interfere']; set(server: LibraryWorld): void } {
   let left = times
   let world: LibraryWorld | undefined

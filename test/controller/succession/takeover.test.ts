@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import * as fs from 'node:fs'
+import * as path from 'node:path'
+import { after, beforeEach, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Copy, Follower } from '../../../src/controller/succession/follower.ts'
+import { takeOver, type Wish } from '../../../src/controller/succession/takeover.ts'
+import { type S3Server, s3Server } from '../../kit/s3.ts'
+import { scratchDir } from '../../kit/scratch.ts'
+import { box, type TestBox, TTL_MS } from './world.ts'
+
+const s3: S3Server = await s3Server({ keeps: true })
+let open: TestBox[] = []
+after(() => s3.close())
+beforeEach(async () => {
+  for (const one of open.splice(0)) await one.close()
+  s3.objects.clear()
+})
+after(async () => {
+  for (const one of open.splice(0)) await one.close()
+})
+
+const UNPLANNED: Wish = { force: false, planned: false }
+
+/** Box one is the controller, box two looks on; `meanwhile` happens while box two fetches its copy. */
+async function pair({ meanwhile = async () => {}, pulse = {}, automatic = true }) {
+  const [one, two] = [await box(s3, 'one', automatic), await box(s3, 'two', automatic)]
+  open = [one, two]
+  assert.equal(await one.tenure.claim(true), 'ours')
+  const lost = one.tenure.hold()
+  assert.equal(await two.tenure.claim(false), 'others')
+  const dir = scratchDir('roomtone-takeover-')
+  const file = path.join(dir, 'copy')
+  fs.writeFileSync(file, 'the copy')
+  fs.writeFileSync(path.join(dir, 'roomtone.db'), 'what was here')
+  const copy = (): Copy =>
+    ({ aloneThere: 0, file, pulse: { term: 1, writtenAt: '2026-03-02T09:00:00.000Z', ...pulse } }) as Copy
+  const follower = {
+    copy: undefined,
+    follow: async () => {
+      await meanwhile()
+      return copy()
+    },
+  } as unknown as Follower
+  const said: string[] = []
+  const over = (wish: Wish) =>
+    takeOver({ dir, follower, now: () => 0, tenure: two.tenure, ttlMs: TTL_MS }, wish, (text) => void said.push(text))
+  const files = () => fs.readdirSync(dir).filter((name) => name.startsWith('roomtone.db'))
+  return { database: () => fs.readFileSync(path.join(dir, 'roomtone.db'), 'utf8'), files, lost, one, over, two }
+}
+
+test('whoever renews the lease while a copy is fetched keeps it, and nothing is left on the disk', async () => {
+  const world = await pair({ meanwhile: async () => void (await renews()) })
+  const renews = async () => {
+    world.one.pass(1)
+    await world.one.tenure.renew()
+  }
+  for (let i = 0; i < 3; i++)
+    await assert.rejects(world.over(UNPLANNED), /has renewed the lease meanwhile, so it lives/)
+  assert.equal(world.one.tenure.mayServe(), true)
+  assert.deepEqual([world.files(), world.database()], [['roomtone.db'], 'what was here'])
+  // A person may insist.
+  await world.over({ force: true, planned: false })
+  assert.deepEqual([world.two.tenure.term, world.database()], [2, 'the copy'])
+  assert.equal(world.files().length, 2)
+})
+
+test('a hand-over that the controller took back takes nothing, however the copy ends', async () => {
+  const world = await pair({
+    automatic: false,
+    meanwhile: async () => {
+      await world.one.tenure.withdraw()
+      assert.equal(await world.one.tenure.claim(true), 'ours')
+      void world.one.tenure.hold()
+    },
+    pulse: { mark: 'last' },
+  })
+  const refused = assert.rejects(world.over({ force: false, planned: true }), /Nothing was taken over/)
+  while (world.one.tenure.mayServe()) {
+    await sleep(20)
+    await world.one.tenure.renew()
+  }
+  assert.equal(await world.lost, 'asked')
+  await world.one.tenure.letGo()
+  assert.equal(await world.one.tenure.prepare('last'), true)
+  await refused
+  await world.one.tenure.renew()
+  assert.deepEqual([world.one.tenure.mayServe(), world.one.tenure.term], [true, 1])
+  assert.equal(world.database(), 'what was here')
+})
+
+test('a replica that ends long before the last sign of the controller is not taken for the whole', async () => {
+  const world = await pair({ pulse: { writtenAt: '2026-03-02T08:00:00.000Z' } })
+  await assert.rejects(world.over(UNPLANNED), /ends 3600 seconds before the last sign of one/)
+  assert.equal(world.one.tenure.mayServe(), true)
+  await world.over({ force: true, planned: false })
+  assert.equal(world.two.tenure.term, 2)
+})
