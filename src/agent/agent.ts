@@ -1,5 +1,6 @@
 // The recorder agent: picks the mode, assembles the parts and handles the process's signals.
 
+import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { systemClock } from '../kernel/clock.ts'
 import { misuse, UserError } from '../kernel/fail.ts'
@@ -18,7 +19,7 @@ import type { Link } from './link/link.ts'
 import { createHold, createSign } from './maintenance.ts'
 import { printMeterFrame } from './meters/print.ts'
 import { attachFile, captureOnce, channelMapAssignments } from './once.ts'
-import { assemble, inventoryOptions, openLink, type Parts } from './parts.ts'
+import { assemble, inventoryOptions, openJoiningLink, type Parts, termFileOf } from './parts.ts'
 import { createPulse } from './pulse.ts'
 
 const OK = 0
@@ -141,10 +142,10 @@ const reaching = ({ settings }: AgentConfig): Record<string, string> => ({
 async function bootstrap(config: AgentConfig, log: Log): Promise<number> {
   const { settings } = config
   // First of all: a forbidden address or a missing token must leave no trace on this machine.
-  const links = [openLink(config, () => undefined)]
+  const links = [openJoiningLink(config)]
   const linkOf = (nodeId: string): Link => {
     if (nodeId === settings.nodeId) return links[0] as Link
-    const link = openLink({ ...config, settings: { ...settings, nodeId } }, () => undefined)
+    const link = openJoiningLink({ ...config, settings: { ...settings, nodeId } })
     links.push(link)
     return link
   }
@@ -171,6 +172,8 @@ async function bootstrap(config: AgentConfig, log: Log): Promise<number> {
       signal: aborting.signal,
       username: settings.bootstrapUser,
     })
+    // Of another pair of boxes, or of one that was set up anew.
+    await fs.rm(termFileOf(settings), { force: true })
     log.info('node joined the controller', { envFile: settings.bootstrapEnvFile, fingerprint, nodeId })
     return OK
   } finally {

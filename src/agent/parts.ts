@@ -85,13 +85,23 @@ export const inventoryOptions = (
   remembered: createRemembered(rememberIn),
 })
 
+/** Where the highest term of a controller is kept that this recorder has seen. */
+export const termFileOf = ({ agentDir }: AgentConfig['settings']): string => path.join(agentDir, 'controller-term.json')
+
+/** The link of somebody who joins a controller: it may be another one than before, and its terms begin anew. */
+export const openJoiningLink = ({ settings }: AgentConfig): Link =>
+  createLink({
+    ...{ ...settings, caFile: settings.controllerCa, standbyUrl: undefined, token: () => undefined },
+    url: settings.controllerUrl,
+  })
+
 /** `moved`: hears which of two addresses is used from now on. */
 export const openLink = (
   { settings }: AgentConfig,
   token: () => string | undefined,
   moved?: (url: string) => void,
 ): Link => {
-  const termFile = path.join(settings.agentDir, 'controller-term.json')
+  const termFile = termFileOf(settings)
   const { controllerCa: caFile, controllerUrl: url } = settings
   return createLink({ ...settings, caFile, moved, termFile, token, url })
 }

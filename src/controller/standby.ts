@@ -34,6 +34,9 @@ export async function main(args: string[], outlets: Outlets): Promise<number> {
   return await takeTurns(config, config.pair, { follow, outlets, start })
 }
 
+/** Strangers read it as well: addresses and what the store said are for the log. */
+const NOT_COPIED = 'The database cannot be copied from the replica, or not be used here: the log of this box says why.'
+
 /** Follows the replica, hears wishes to take over, and takes over by itself where both boxes allow it. */
 async function follow(box: PairBox): Promise<Meanwhile> {
   const { addonPath, config, log, pair, tenure, tools } = box
@@ -71,7 +74,8 @@ async function follow(box: PairBox): Promise<Meanwhile> {
   return {
     away() {
       const { copy, fault } = follower
-      return { busy, copyAt: copy && Date.parse(copy.pulse.writtenAt), fault, role: 'standby' }
+      const why = fault === undefined ? undefined : NOT_COPIED
+      return { busy, copyAt: copy && Date.parse(copy.pulse.writtenAt), fault: why, role: 'standby' }
     },
     async looked() {
       // What takes over looks at the lease itself.

@@ -156,7 +156,7 @@ async function untilOurs(
   try {
     if (await look()) return quiet
     const meanwhile = follow ? await follow(box) : quiet
-    if (!follow) log.warn(quiet.away().busy ?? '')
+    if (!follow) log.warn(tenure.status(quiet.away()).message)
     const front = await openFront(box, () => tenure.status(meanwhile.away()))
     const pause = Math.max(SHORTEST_LOOK_MS, pair.ttlMs / LOOKS_PER_TTL)
     let ours = false
@@ -180,7 +180,7 @@ const FENCED: Omit<Meanwhile, 'away'> = {
 }
 
 function waitingWords({ lease, self, silence }: Tenure): string | undefined {
-  if (silence && !lease) return `Waits for the lease: ${silence.why}.`
+  if (silence && !lease) return 'Waits for the lease: its store gives no answer. The log of this box says why.'
   if (lease?.holder.id === self.id) return 'Has stopped for the other box, which takes over.'
   return undefined
 }

@@ -1,14 +1,18 @@
 // The lease in the bucket: which of two boxes is the controller (ADR-0045). Never a secret in it.
 import * as z from 'zod'
+import { text } from './scalars.ts'
+
+/** No two boxes change hands that often: a higher one was never written by one of them. */
+const HIGHEST_TERM = 1_000_000
 
 /** A box that is, or wants to be, the controller. */
 const Box = z.object({
   /** Its id, made once for its data directory. */
   id: z.string().min(1).max(100),
   /** For people: its host name. */
-  name: z.string().min(1).max(255),
+  name: text(1, 255),
   /** Where people and recorders reach it. */
-  url: z.url().max(2048),
+  url: z.url({ protocol: /^https?$/ }).max(2048),
 })
 export type Box = z.infer<typeof Box>
 
@@ -24,7 +28,7 @@ export const Lease = z.object({
   /** For people; nothing is decided by it. */
   renewedAt: z.iso.datetime(),
   /** Grows with each change of hands. */
-  term: z.int().min(1),
+  term: z.int().min(1).max(HIGHEST_TERM),
   version: z.literal(1),
 })
 export type Lease = z.infer<typeof Lease>

@@ -15,7 +15,7 @@ import { inProject, literalsOf, nodesIn, sourcesOf, textsOf } from '../conventio
 
 const TEXTS = new Set([SyntaxKind.StringLiteral, SyntaxKind.NoSubstitutionTemplateLiteral])
 const TYPE =
-  /^(agent\.|controller\.(recording\.|notification_)|schedule\.(capture|no)_|switcher\.|foresight\.|watchdog\.)[a-z._]*[a-z]$/
+  /^(agent\.|controller\.(recording\.|notification_)|schedule\.(capture|no)_|switcher\.|foresight\.|watchdog\.|recording\.remote_)[a-z._]*[a-z]$/
 /** What the agent tells of a take, without the beginning that all of them have. */
 const NEWS = /^[a-z]+(_[a-z]+)+$/
 

@@ -64,7 +64,10 @@ export async function smtpServer(t: TestContext, options: SmtpOptions): Promise<
   createInterface({ input: server.stdout }).on('line', (line) => {
     const said = JSON.parse(line)
     if ('port' in said) resolve(said.port)
-    else mails.push(said)
+    else {
+      mails.push(said)
+      server.stdin.write('\n')
+    }
   })
   return { mails, port: await promise }
 }
@@ -110,6 +113,8 @@ class Handler:
             "to": envelope.rcpt_tos,
             "user": session.auth_data.login.decode() if session.authenticated else None,
         }))
+        # Accepted once the test has it.
+        await asyncio.to_thread(taken.acquire)
         return options.get("answer", "250 OK")
 
 def authenticate(server, session, envelope, mechanism, data):
@@ -129,8 +134,15 @@ async def main():
     print(json.dumps({"port": server.sockets[0].getsockname()[1]}))
     await server.serve_forever()
 
-# Nobody is left behind when the test run is killed.
-threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
+taken = threading.Semaphore(0)
+
+def listen():
+    for _ in sys.stdin:
+        taken.release()
+    # Nobody is left behind when the test run is killed.
+    os._exit(0)
+
+threading.Thread(target=listen, daemon=True).start()
 asyncio.run(main())
 `
 

@@ -34,7 +34,10 @@ installPrograms(time, (life) => {
 installNetwork(network)
 const { day } = await import('./day.ts')
 const { KINDS } = await import('./faults.ts')
-const chosen = KINDS.filter((kind) => values.kinds.split(',').some((start) => kind.startsWith(start)))
+const wanted = values.kinds.split(',')
+const chosen = KINDS.filter((kind) => wanted.some((start) => kind.startsWith(start)))
+const unknown = wanted.filter((start) => !KINDS.some((kind) => kind.startsWith(start)))
+if (unknown.length > 0) throw new Error(`no such kind of fault: ${unknown.join(', ')}; there are ${KINDS.join(', ')}`)
 
 process.on('unhandledRejection', (e) => time.onCrash(time.current, e))
 let failed = 0

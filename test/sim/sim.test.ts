@@ -27,19 +27,19 @@ const { TEST_TURN: turn } = process.env
 const [first, days] = turn === undefined ? [1001, 20] : [1001 + 4 * Number(turn), 4]
 
 test(`${days} days on which things go wrong: nothing acknowledged is lost, and no take says more than it holds`, async () => {
-  const half = days / 2
-  const halves = [first, first + half].map((seed) =>
-    simulated('--seed', String(seed), '--days', String(half), '--faults', '6', '--rooms', '1'),
-  )
-  for (const said of await Promise.all(halves)) assert.match(said, new RegExp(`${half} days, 0 broken`), said)
+  const said = await simulated('--seed', String(first), '--days', String(days), '--faults', '6', '--rooms', '1')
+  assert.match(said, new RegExp(`${days} days, 0 broken`), said)
 })
 
 test('a seed is a world: the same one goes the same way, another one another', async () => {
   const asked = ['--hours', '1', '--faults', '8', '--rooms', '1']
-  const [once, again, other] = await Promise.all(['7', '7', '8'].map((seed) => simulated('--seed', seed, ...asked)))
-  assert.equal(traces(once!).length, 1, once)
-  assert.deepEqual(traces(again!), traces(once!))
-  assert.notDeepEqual(traces(other!), traces(once!))
+  // One after another: other tests want a processor as well.
+  const once = await simulated('--seed', '7', ...asked)
+  const again = await simulated('--seed', '7', ...asked)
+  const other = await simulated('--seed', '8', ...asked)
+  assert.equal(traces(once).length, 1, once)
+  assert.deepEqual(traces(again), traces(once))
+  assert.notDeepEqual(traces(other), traces(once))
 })
 
 const RATE = 8000

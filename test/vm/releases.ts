@@ -9,8 +9,8 @@ import { digestOfFile } from '../../src/system/host/release.ts'
 /** The same program under another name, and its own; no byte of it moves. */
 export function renamed(file: string, version: string): { original: string; program: Buffer } {
   const program = fs.readFileSync(file)
-  const start = program.indexOf('version = true ? "')
-  const named = /version = (true \? "([^"]+)" : "[^"]+");/.exec(program.subarray(start).toString('latin1', 0, 200))
+  const start = program.indexOf('version=true?"')
+  const named = /version=(true\?"([^"]+)":"[^"]+")/.exec(program.subarray(start).toString('latin1', 0, 200))
   assert.ok(named?.[1] && named[2])
   program.write(`"${version}"`.padEnd(named[1].length), program.indexOf(named[1]), 'latin1')
   return { original: named[2], program }

@@ -19,6 +19,8 @@ export interface ReachOptions extends HttpOptions {
 
 /** A box that lost its power says nothing: a request that is answered at once waits no longer for it where there is another. */
 const QUICK_MS = 15_000
+/** Changes of hands that a recorder may have missed; more than that was never told by a controller. */
+const MOST_TERMS = 1000
 /** How often the other address is looked at while this one answers: its term may be higher. */
 const LOOK_MS = 60_000
 
@@ -153,6 +155,8 @@ function createTerms(file: string | undefined): Terms {
           503,
           'fenced',
         )
+      // Only a controller that knows this recorder tells it who comes next, and terms grow one by one.
+      if (answer.status >= 300 || (highest > 0 && term > highest + MOST_TERMS)) return answer
       highest = term
       // Before anything is done with the answer: what is let go of now must not be told to an older one after a restart.
       if (file !== undefined) await replaceFile(file, `${JSON.stringify({ term })}\n`).catch(() => undefined)

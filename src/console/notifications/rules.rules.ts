@@ -3,7 +3,7 @@ import type { Severity } from '../../wire/health.ts'
 import type { NotificationRule } from '../../wire/notifications.ts'
 
 /** Kinds of alerts that are told of together, by the beginning of their names. */
-export const FAMILIES = ['watchdog', 'agent', 'schedule', 'foresight', 'controller', 'switcher'] as const
+export const FAMILIES = ['watchdog', 'agent', 'schedule', 'foresight', 'controller', 'recording', 'switcher'] as const
 export type Family = (typeof FAMILIES)[number]
 
 /** Where the API has them. */

@@ -30,19 +30,19 @@ export const main = (args: string[]): Promise<number> =>
         throw misuse(
           `No standby runs on this box with the data directory ${dir}: start it (roomtone standby) and wait until it is ready.`,
         )
-      refuseOtherKey(place)
+      const copy = path.join(dir, 'standby', 'roomtone.db')
+      if (!fs.existsSync(copy)) throw misuse('The standby has no copy of the database yet: its page says why.')
+      refuseOtherKey(copy, place)
       const wish = { force: Boolean(force), planned: !unplanned }
       return say(`${await sendWish(dir, wish, (sentence) => void say(`${sentence}\n`))}\n`)
     },
   })
 
 /** @throws UserError unless this box can open what the database of the controller keeps sealed */
-function refuseOtherKey(place: ControllerFiles): void {
-  const copy = path.join(place.config.SVC_DATA_DIR, 'standby', 'roomtone.db')
-  if (!fs.existsSync(copy)) throw misuse('The standby has no copy of the database yet: its page says why.')
+function refuseOtherKey(copy: string, place: Pick<ControllerFiles, 'addon' | 'config'>): void {
   const db = new Db(copy, place.addon, { plain: true })
   try {
-    const { message, status } = keyMatches(db, place)
+    const { message, status } = keyMatches(db, place.config)
     if (status === 'fail')
       throw misuse(
         `${message}. Set SVC_SECRET_KEY, or ${place.config.SVC_DATA_DIR}/secret.key, to that of the other box.`,

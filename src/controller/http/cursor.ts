@@ -80,7 +80,9 @@ interface Shown {
 }
 
 const unreadable = () => refused('it is not one of ours: send meta.nextCursor as it was, or begin again without it')
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+// More rows than any list can have would only make totals that no longer add up.
+const isCount = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= 1e12
 const encoded = (parts: readonly SqlValue[]): string => Buffer.from(JSON.stringify(parts)).toString('base64url')
 
 function listIn(cursor: string): unknown[] {

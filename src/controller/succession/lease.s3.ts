@@ -1,7 +1,9 @@
 // The lease as an object of a bucket, written only if nobody else has written it meanwhile.
+import type { Readable } from 'node:stream'
 import type { S3Client } from '@aws-sdk/client-s3'
 import { UserError } from '../../kernel/fail.ts'
 import { jsonOf } from '../../kernel/http.ts'
+import { limitAnswers } from '../../kernel/s3.ts'
 import { systemWords } from '../../kernel/words.ts'
 import { type Lease, leaseOf } from '../../wire/lease.ts'
 import type { PairSettings } from './place.rules.ts'
@@ -32,6 +34,7 @@ const LARGEST = 16_384
 export async function leaseStore(pair: PairSettings, askMs: number): Promise<LeaseStore> {
   const sdk = await import('@aws-sdk/client-s3')
   const client = clientOf(sdk, pair, askMs)
+  limitAnswers(client, () => new StoreUnreachable('the store of SVC_LEASE_URL sends more than any answer has'))
   const object = { Bucket: pair.lease.bucket, Key: pair.lease.key }
   const send = <T>(work: (abort: { abortSignal: AbortSignal }) => Promise<T>) =>
     work({ abortSignal: AbortSignal.timeout(askMs) })
@@ -40,7 +43,7 @@ export async function leaseStore(pair: PairSettings, askMs: number): Promise<Lea
     async read() {
       try {
         const { Body, ETag } = await send((abort) => client.send(new sdk.GetObjectCommand(object), abort))
-        return seenOf((await Body?.transformToString()) ?? '', ETag)
+        return seenOf(await textOf(Body as Readable), ETag)
       } catch (e) {
         if (statusOf(e) === 404 && (e as Error).name !== 'NoSuchBucket') return undefined
         throw unreachable(e, pair)
@@ -94,6 +97,18 @@ function tagOf(tag: string | undefined): string {
   return tag
 }
 
+/** No more of it than a lease can be long. */
+async function textOf(body: Readable): Promise<string> {
+  const pieces: Buffer[] = []
+  let size = 0
+  for await (const piece of body) {
+    pieces.push(piece as Buffer)
+    size += (piece as Buffer).length
+    if (size > LARGEST) break
+  }
+  return Buffer.concat(pieces).toString('utf8')
+}
+
 function seenOf(text: string, tag: string | undefined): Seen {
   const lease = text.length > LARGEST ? undefined : leaseOf(jsonOf(text))
   if (!lease) throw new StoreUnreachable('the object of SVC_LEASE_URL is not a lease: choose another key for it')
@@ -104,7 +119,7 @@ function seenOf(text: string, tag: string | undefined): Seen {
 function unreachable(e: unknown, { lease, secretAccessKey }: PairSettings): unknown {
   if (e instanceof StoreUnreachable || !(e instanceof Error)) return e
   const status = statusOf(e)
-  const own = status > 0 && e.name !== 'Error' ? `HTTP ${status} ${e.name}` : undefined
+  const own = status > 0 && e.name !== 'Error' ? `HTTP ${status} ${e.name.slice(0, 60)}` : undefined
   const words = (own ?? systemWords(e) ?? e.message.slice(0, 200)).replaceAll(secretAccessKey, '...')
   return new StoreUnreachable(`the bucket ${lease.bucket} of SVC_LEASE_URL gives no answer: ${words}`)
 }

@@ -25,17 +25,35 @@ export interface PairSettings {
 
 const KNOWN = ['endpoint', 'region']
 
-/** `s3://BUCKET/KEY?region=REGION&endpoint=URL`; undefined when it is not one, or says what is not known here. */
-export function placeOf(text: string): BucketPlace | undefined {
+/**
+ * `s3://BUCKET/KEY?region=REGION&endpoint=URL`, with `whole` also without a key; undefined when it is not one, or says what is
+ * not known here.
+ */
+export function placeOf(text: string, { whole = false } = {}): BucketPlace | undefined {
   const url = URL.parse(text)
-  if (url?.protocol !== 's3:' || url.host === '' || url.username !== '' || url.hash !== '') return undefined
-  const key = url.pathname.replace(/^\/+|\/+$/g, '')
+  if (url?.protocol !== 's3:' || url.hostname === '' || url.port !== '' || url.username !== '' || url.hash !== '')
+    return undefined
+  const key = decoded(url.pathname.replace(/^\/+|\/+$/g, ''))
   const endpoint = url.searchParams.get('endpoint') ?? undefined
   const strange = [...url.searchParams.keys()].some((name) => !KNOWN.includes(name))
-  if (key === '' || strange || (endpoint !== undefined && !/^https?:$/.test(URL.parse(endpoint)?.protocol ?? '')))
+  if (
+    key === undefined ||
+    (key === '' && !whole) ||
+    strange ||
+    (endpoint !== undefined && !/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))
+  )
     return undefined
   const region = url.searchParams.get('region') ?? 'us-east-1'
-  return { bucket: url.host, endpoint, key: decodeURIComponent(key), region }
+  return { bucket: url.hostname, endpoint, key, region }
+}
+
+/** Undefined where a percent sign is not followed by two digits, or by none of UTF-8. */
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
 }
 
 /** The folder of a term's replica: a box that lost the lease never writes into the replica of the next holder. */

@@ -141,7 +141,9 @@ export class Tenure {
     const now = iso(clock.now())
     const own = this.#seen?.lease
     // A lease that was removed by hand is put back, not begun anew: recorders refuse a lower term.
-    const before = own ?? (memory.now.term > 0 ? { term: memory.now.term } : undefined)
+    // A term that jumped was not written by a box: recorders would never accept a lower one again.
+    const jumped = own !== undefined && memory.now.term > 0 && Math.abs(own.term - memory.now.term) > 1
+    const before = own && !jumped ? own : memory.now.term > 0 ? { term: memory.now.term } : undefined
     const next = before
       ? renewed({ term: before.term } as Lease, this.self, automatic, now)
       : taken(undefined, this.self, automatic, now)
@@ -229,7 +231,7 @@ export class Tenure {
     if (automatic && clock.monotonic() >= this.#heldUntil) return this.#end('lapsed')
     try {
       const lease = this.#seen?.lease
-      const isOurs = lease && judge(lease, this.self) === 'mine'
+      const isOurs = lease && judge(lease, this.self) === 'mine' && lease.term === this.#parts.memory.now.term
       const next = isOurs && renewed(lease, this.self, automatic, iso(clock.now()))
       if (next && (await this.#write(next))) return
       await this.#look()

@@ -55,11 +55,8 @@ export function copyStore(db: Db) {
     `SELECT count(*) AS n FROM remote_copies c WHERE c.recording_id = @recordingId AND c.damaged_at IS NOT NULL
       AND EXISTS (SELECT 1 FROM recording_files f WHERE f.recording_id = c.recording_id AND f.checksum = c.checksum)`,
   )
-  const gone = db.stmt<Params>(
-    `UPDATE recording_files SET local = 0 WHERE recording_id = @recordingId AND checksum = @checksum AND local = 1`,
-  )
-  const back = db.stmt<Params>(
-    `UPDATE recording_files SET local = 1 WHERE recording_id = @recordingId AND checksum = @checksum AND local = 0`,
+  const lies = db.stmt<Params>(
+    `UPDATE recording_files SET local = @local WHERE recording_id = @recordingId AND checksum = @checksum AND local <> @local`,
   )
   return {
     /** The destination was seen to hold the file. */
@@ -81,9 +78,9 @@ export function copyStore(db: Db) {
     /** How many of a take's copies are damaged. */
     faults: (recordingId: string): number => faults.get({ recordingId })?.n ?? 0,
     /** The file is on this disk. */
-    here: ({ checksum, recordingId }: FileId): void => void back.run({ checksum, recordingId }),
+    here: ({ checksum, recordingId }: FileId): void => void lies.run({ checksum, local: 1, recordingId }),
     /** The file is not on this disk, as it was believed to be. */
-    notHere: ({ checksum, recordingId }: FileId): void => void gone.run({ checksum, recordingId }),
+    notHere: ({ checksum, recordingId }: FileId): void => void lies.run({ checksum, local: 0, recordingId }),
   }
 }
 export type CopyStore = ReturnType<typeof copyStore>

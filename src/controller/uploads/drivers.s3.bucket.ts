@@ -1,7 +1,9 @@
 // Reading a whole bucket: what is in it, and single objects.
 import type { Readable } from 'node:stream'
+import { limitAnswers } from '../../kernel/s3.ts'
 import type { S3Options } from '../../wire/uploads.ts'
-import { driverErrorOf, limitAnswers, s3Client } from './drivers.s3.ts'
+import { DriverError } from './driver.ts'
+import { driverErrorOf, s3Client, tooLarge } from './drivers.s3.ts'
 
 export interface BucketObject {
   etag: string | null
@@ -24,7 +26,7 @@ const PATIENCE = { connectionTimeout: 15_000, socketTimeout: 60_000 }
 export async function openBucket(options: S3Options & { bucket: string; secretAccessKey: string }): Promise<Bucket> {
   const sdk = await import('@aws-sdk/client-s3')
   const client = s3Client(sdk, options, { maxAttempts: 3, requestHandler: PATIENCE })
-  limitAnswers(client)
+  limitAnswers(client, tooLarge)
   const { bucket: Bucket, secretAccessKey } = options
   const failed = (e: unknown): never => {
     throw driverErrorOf(e, 'fetch', [secretAccessKey])
@@ -39,6 +41,8 @@ export async function openBucket(options: S3Options & { bucket: string; secretAc
           .catch(failed)
         for (const { ETag, Key: key = '', LastModified, Size = 0 } of Contents)
           yield { etag: ETag ?? null, key, modifiedAt: LastModified?.getTime() ?? 0, sizeBytes: Size }
+        if (NextContinuationToken !== undefined && NextContinuationToken === token)
+          throw new DriverError('s3_list_without_end', 'the store lists the same page again and again')
         token = NextContinuationToken
       }
     },

@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import type { PutObjectCommandInput, S3Client, S3ClientConfig } from '@aws-sdk/client-s3'
+import { limitAnswers } from '../../kernel/s3.ts'
 import { systemWords } from '../../kernel/words.ts'
 import type { S3Options } from '../../wire/uploads.ts'
 import { contentTypeOf } from '../recordings/library/recordings.rules.ts'
@@ -20,9 +21,6 @@ const MAX_PARTS = 9_000
 const PARALLEL = 2
 const CONNECT_MS = 15_000
 const SOCKET_IDLE_MS = 60_000
-const ABORT_MS = 2_000
-/** Responses are a few hundred bytes of XML; longer ones are not read. */
-const LARGEST_ANSWER = MIB
 
 type Sdk = typeof import('@aws-sdk/client-s3')
 type Put = Omit<PutObjectCommandInput, 'Body'> & { Bucket: string; Key: string }
@@ -59,7 +57,7 @@ async function withClient<T>(
   const sdk = await import('@aws-sdk/client-s3')
   const requestHandler = { connectionTimeout: CONNECT_MS, socketTimeout: SOCKET_IDLE_MS }
   const client = s3Client(sdk, options, { maxAttempts: 3, requestHandler })
-  limitAnswers(client, signal)
+  limitAnswers(client, tooLarge, signal)
   try {
     return await work(sdk, client)
   } catch (e) {
@@ -68,6 +66,9 @@ async function withClient<T>(
     client.destroy()
   }
 }
+
+/** What a service sends beyond all measure. */
+export const tooLarge = (): DriverError => new DriverError('s3_answer_too_large')
 
 function ignoreMissing(e: unknown): undefined {
   if (!/^(NoSuchKey|NotFound)$/.test((e as Error).name)) throw e
@@ -89,39 +90,6 @@ export const s3Client = (
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   })
-
-interface Handled {
-  response: { body?: unknown; statusCode: number }
-}
-
-/** Limits the size of responses; with `signal` all requests end when it aborts. */
-export function limitAnswers(client: S3Client, signal?: AbortSignal): void {
-  const handler = client.config.requestHandler
-  const handle = handler.handle.bind(handler) as (request: never, options: object) => Promise<Handled>
-  handler.handle = (async (request: { method: string }, options: { abortSignal?: AbortSignal }) => {
-    // Aborting an upload has to get through after the attempt is over.
-    const ended = request.method === 'DELETE' ? AbortSignal.timeout(ABORT_MS) : signal
-    const signals = [signal && ended, options.abortSignal].filter((one) => one !== undefined)
-    const handled = await handle(request as never, { ...options, abortSignal: AbortSignal.any(signals) })
-    // Only a successful GET returns a take, or a part of one.
-    if (request.method !== 'GET' || ![200, 206].includes(handled.response.statusCode)) limitSize(handled.response.body)
-    return handled
-  }) as never
-}
-
-function limitSize(body: unknown): void {
-  const stream = body as NodeJS.ReadableStream & { destroy(e: Error): void; push?: unknown }
-  if (typeof stream?.on !== 'function' || typeof stream.destroy !== 'function') return
-  let size = 0
-  const push = (stream as unknown as { push(chunk: Uint8Array | null): boolean }).push.bind(stream)
-  // Counted by wrapping push: a data listener would start the stream flowing.
-  ;(stream as unknown as { push: unknown }).push = (chunk: Uint8Array | null): boolean => {
-    size += chunk?.length ?? 0
-    if (size <= LARGEST_ANSWER) return push(chunk)
-    stream.destroy(new DriverError('s3_answer_too_large'))
-    return false
-  }
-}
 
 async function deliver(
   sdk: Sdk,

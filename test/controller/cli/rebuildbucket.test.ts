@@ -110,6 +110,20 @@ test('a bucket that refuses, and a destination nobody knows, leave nothing behin
   const unknown = await roomtone(dir, 'rebuild', '--from-destination', 'upload_dest_1')
   assert.deepEqual([unknown.code, none()], [2, []])
   assert.match(unknown.said, /name its bucket/)
+  // A mistyped word must not send the key somewhere else.
+  for (const mistyped of ['s3://takes/%zz', 's3://takes:9000/rooms', 's3://takes/rooms?enpoint=https://s3.example']) {
+    const { code, said } = await roomtone(dir, 'rebuild', '--from-destination', mistyped)
+    assert.deepEqual([code, none()], [2, []], said)
+    assert.match(said, /name its bucket/)
+  }
+  const empty = await roomtone(
+    dir,
+    'rebuild',
+    '--from-destination',
+    `s3://takes/misspelt?endpoint=${encodeURIComponent(server.endpoint)}`,
+  )
+  assert.deepEqual([empty.code, none()], [2, []], empty.said)
+  assert.match(empty.said, /Nothing was found/)
   const url = `s3://others/rooms?endpoint=${encodeURIComponent(server.endpoint)}`
   const refused = await roomtone(dir, 'rebuild', '--from-destination', url)
   assert.notEqual(refused.code, 0)

@@ -204,6 +204,16 @@ test('a box that cannot write down that it is fenced is fenced all the same, and
   assert.deepEqual([two.tenure.lease?.holder.name, two.tenure.lease?.term], ['two', 2])
 })
 
+test('a term that nobody can have reached is not taken over by the holder: it writes its own again', async () => {
+  const one = await holder('one')
+  const [[key = '', object] = []] = [...s3.objects]
+  const lease = JSON.parse(object?.body?.toString() ?? '')
+  const body = Buffer.from(JSON.stringify({ ...lease, term: 900_000 }))
+  s3.objects.set(key, { ...object!, body, etag: '"forged"' } as never)
+  await one.tenure.renew()
+  assert.deepEqual([one.tenure.mayServe(), one.tenure.lease?.term, one.memory.now.term], [true, 1, 1])
+})
+
 test('a fenced box does not take a lease that was removed by hand', async () => {
   const one = await holder('one')
   const two = await boxed('two')

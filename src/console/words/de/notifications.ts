@@ -18,6 +18,7 @@ const families: Texts['families'] = {
     name: 'Zentrale',
     what: 'Fehlgeschlagene Aufnahmen und Übertragungen, und Nachrichten, die nicht ankommen.',
   },
+  recording: { name: 'Gespeicherte Aufnahmen', what: 'Aufnahmen, die an ihrem Ziel fehlen oder verändert sind.' },
   switcher: { name: 'Umschalter', what: 'AV-Umschalter, die nicht antworten.' },
 }
 

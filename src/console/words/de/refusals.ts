@@ -45,6 +45,7 @@ const reasons: Words['refusals']['reasons'] = {
   insufficient_meter_history:
     'Von diesem Rekorder kamen zu wenige Pegel. Hören Sie mit oder nehmen Sie auf, bis es genug sind.',
   interface_not_found: 'Dieses Tongerät hat der Rekorder nicht mehr. Laden Sie die Seite neu.',
+  invalid_cursor: 'Diese Seite der Liste passt nicht zu Filter und Reihenfolge. Beginnen Sie die Liste von vorn.',
   invalid_end: 'Das Ende ist keine gültige Zeit.',
   invalid_mapping: 'Die Verbindungen passen nicht: etwas ist doppelt genannt, oder es fehlt am Umschalter.',
   invalid_next_run_at: 'Diese Zeit geht nicht, oder sie ist schon vorbei. Wählen Sie eine spätere.',

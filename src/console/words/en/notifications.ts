@@ -42,6 +42,7 @@ const families: Record<Family, { name: string; what: string }> = {
   schedule: { name: 'Schedules', what: 'Scheduled recordings that cannot start.' },
   foresight: { name: 'Foresight', what: 'What will go wrong in the coming hours unless somebody acts.' },
   controller: { name: 'Controller', what: 'Recordings that failed, uploads, and messages that do not arrive.' },
+  recording: { name: 'Stored takes', what: 'Takes that are lost or changed where they were uploaded to.' },
   switcher: { name: 'Switchers', what: 'AV switchers that do not answer.' },
 }
 

@@ -12,6 +12,7 @@ import { UNITS, USERS } from '../../../system/host/places.ts'
 import { run } from '../../../system/host/run.ts'
 import { advice, command, type Finding, type Fix } from '../../../wire/doctor.ts'
 import { shellWord } from '../../../wire/install.ts'
+import type { Config } from '../../config.ts'
 import { Db } from '../../store/db.ts'
 import { lastBackup } from '../stamp.ts'
 import type { ControllerFiles } from '../verb.ts'
@@ -176,7 +177,7 @@ export function sealedSecrets(db: Db, { config }: ControllerFiles, secret: strin
 }
 
 /** Whether what is sealed opens with the secrets of the settings. */
-export function keyMatches(db: Db | undefined, { config }: ControllerFiles): Finding {
+export function keyMatches(db: Db | undefined, config: Config): Finding {
   const file = path.join(config.SVC_DATA_DIR, 'secret.key')
   const secret = config.SVC_SECRET_KEY ?? (isThere(file) ? fs.readFileSync(file, 'utf8').trim() : undefined)
   const from = config.SVC_SECRET_KEY ? 'SVC_SECRET_KEY' : file

@@ -54,7 +54,7 @@ function probesOf(place: ControllerFiles, db: Db | undefined): Parameters<typeof
     'disk.space': () => spaceOf([dir, takes], ROOM),
     'disk.sync': syncOf(dir, { owner: USERS.controller, room: ROOM }),
     ffmpeg: (signal) => program('ffmpeg', ['-version'], 'ffmpeg', signal),
-    'key.matches': () => keyMatches(db, place),
+    'key.matches': () => keyMatches(db, place.config),
     'nodes.offline': () =>
       askDatabase(db, (facts) => {
         const { all, offline } = facts.nodes(iso(now), config.SVC_NODE_OFFLINE_AFTER_SECONDS)

@@ -6,6 +6,7 @@ import { MANIFEST_SUFFIX, MAX_MANIFEST_BYTES } from '../../../wire/manifests.ts'
 import { CODECS } from '../../../wire/profiles.ts'
 import type { S3Options } from '../../../wire/uploads.ts'
 import type { Config } from '../../config.ts'
+import { placeOf } from '../../succession/place.rules.ts'
 import { segments } from '../../uploads/destinations.rules.ts'
 import { DriverError } from '../../uploads/driver.ts'
 import type { Bucket, BucketObject } from '../../uploads/drivers.s3.bucket.ts'
@@ -21,21 +22,21 @@ const EXAMPLE = 's3://bucket/folder?endpoint=https://s3.example&region=REGION'
 
 /** `s3://BUCKET/FOLDER?endpoint=&region=`, as replicas are named. @throws UserError */
 export function bucketOf(text: string, config: Config): BucketOptions {
-  const url = URL.parse(text)
-  if (url?.protocol !== 's3:' || !url.hostname)
+  const place = placeOf(text, { whole: true })
+  if (!place)
     throw misuse(`Without a database nothing is known of destination "${text}": name its bucket, as ${EXAMPLE}`)
   const { SVC_REBUILD_S3_ACCESS_KEY_ID: accessKeyId, SVC_REBUILD_S3_SECRET_ACCESS_KEY: secretAccessKey } = config
   if (!accessKeyId || !secretAccessKey)
     throw misuse(
       'Set SVC_REBUILD_S3_ACCESS_KEY_ID and SVC_REBUILD_S3_SECRET_ACCESS_KEY to a key that may read the bucket',
     )
-  const [endpoint, region] = ['endpoint', 'region'].map((name) => url.searchParams.get(name) ?? undefined)
-  const prefix = segments(decodeURIComponent(url.pathname)).join('/')
+  const { bucket, endpoint, key, region } = place
+  const prefix = segments(key).join('/')
   return {
-    ...{ accessKeyId, bucket: url.hostname, secretAccessKey },
+    ...{ accessKeyId, bucket, secretAccessKey },
     ...(endpoint ? { endpoint, forcePathStyle: true } : {}),
     ...(prefix ? { prefix } : {}),
-    region: region ?? 'us-east-1',
+    region,
   }
 }
 
@@ -111,9 +112,14 @@ async function textOf(body: Readable): Promise<string> {
   return Buffer.concat(pieces).toString('utf8')
 }
 
-/** In the database's format. */
-export async function checksumAt(bucket: Bucket, key: string): Promise<string> {
+/** In the database's format. @throws DriverError when the store sends more than the list of it told */
+export async function checksumAt(bucket: Bucket, key: string, sizeBytes: number): Promise<string> {
   const hash = createHash('sha256')
-  for await (const piece of await bucket.read(key)) hash.update(piece as Buffer)
+  let size = 0
+  for await (const piece of await bucket.read(key)) {
+    size += (piece as Buffer).length
+    if (size > sizeBytes) throw new DriverError('s3_object_too_large', `${key} is longer than it was listed`)
+    hash.update(piece as Buffer)
+  }
   return `sha256:${hash.digest('hex')}`
 }

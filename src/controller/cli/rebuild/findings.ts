@@ -3,7 +3,13 @@ import { ownEntry } from '../../recordings/manifests/manifests.rules.ts'
 
 /** A manifest with those of its files that are there, as they are there; or why it cannot be used. */
 export type Finding =
-  | { entries: (ChunkFile | RenditionFile)[]; etag?: string | null; manifest: TakeManifest; place: string }
+  | {
+      entries: (ChunkFile | RenditionFile)[]
+      isChanged?: boolean
+      etag?: string | null
+      manifest: TakeManifest
+      place: string
+    }
   | { damaged: string; place: string }
 
 /** A file that no manifest tells of. */

@@ -3,7 +3,9 @@ import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { type ChunkFile, MANIFEST_SUFFIX, MAX_MANIFEST_BYTES, type RenditionFile } from '../../../wire/manifests.ts'
 import { CODECS } from '../../../wire/profiles.ts'
+import { onOneLine } from '../../../wire/scalars.ts'
 import { checksumOf } from '../takes.ts'
+import { say } from '../verb.ts'
 import { damageOf, type Finding, parsedManifest, type Untold } from './findings.ts'
 
 type Entry = ChunkFile | RenditionFile
@@ -34,7 +36,8 @@ async function finding(takes: string, place: string): Promise<Finding> {
     const { manifest, own } = parsedManifest(manifestText(path.join(takes, place + MANIFEST_SUFFIX)))
     const mine = await asItIs(takes, { ...own, path: place })
     if (!mine) return { damaged: 'its take is not there', place }
-    return { entries: [mine, ...others(takes, manifest, mine)], manifest, place }
+    const isChanged = mine.sizeBytes !== own.sizeBytes
+    return { entries: [mine, ...others(takes, manifest, mine)], isChanged, manifest, place }
   } catch (e) {
     return { damaged: damageOf(e), place }
   }
@@ -86,7 +89,10 @@ const keyOf = (entry: Entry): string => `${'index' in entry ? entry.index : ''} 
 export async function* localUntold(takes: string, known: (place: string) => boolean): AsyncGenerator<Untold> {
   for await (const place of filesBelow(takes)) {
     if (!isTake(place) || known(place)) continue
-    const { mtimeMs, size } = fs.lstatSync(path.join(takes, place))
+    // A name that is not UTF-8 is not found by what was read of it.
+    const stat = fs.lstatSync(path.join(takes, place), { throwIfNoEntry: false })
+    const { mtimeMs = 0, size = 0 } = stat ?? {}
+    if (!stat) say(`not readable by its name: ${onOneLine(place)}\n`)
     if (size > 0) yield { modifiedAt: mtimeMs, place, sizeBytes: size }
   }
 }

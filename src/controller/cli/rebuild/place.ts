@@ -98,8 +98,8 @@ export async function inBucket(options: BucketOptions, db: Db, { config }: Contr
       library.putCopy({ id: recordingId, checksum, destinationId, key: place, etag, at })
     },
     remote: true,
-    read: async ({ place }, id) => ({
-      checksum: await checksumAt(bucket, place),
+    read: async ({ place, sizeBytes }, id) => ({
+      checksum: await checksumAt(bucket, place, sizeBytes),
       durationSeconds: 0,
       path: `ad-hoc/${id}${path.posix.extname(place)}`,
     }),

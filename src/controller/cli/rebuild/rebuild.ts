@@ -6,6 +6,7 @@ import { makeDir } from '../../../kernel/dirs.ts'
 import { Fail, misuse } from '../../../kernel/fail.ts'
 import { randomIds } from '../../../kernel/ids.ts'
 import { CONTENT_TYPES } from '../../../wire/recordings.ts'
+import { onOneLine } from '../../../wire/scalars.ts'
 import { audit } from '../../http/audit.ts'
 import { systemActor } from '../../http/principal.ts'
 import { codecOfPath } from '../../recordings/chunks/chunks.rules.ts'
@@ -41,6 +42,8 @@ const DATABASE_FILES = ['', '-wal', '-shm', '-journal']
 const BATCH = 500
 
 interface Counts {
+  /** Files that do not have the length their manifest says. */
+  changed: number
   /** Manifests that could not be used. */
   damaged: number
   recordings: number
@@ -80,6 +83,8 @@ async function rebuild(files: ControllerFiles, bucket: BucketOptions | undefined
       bucket ? await inBucket(bucket, draft.db, files, randomIds) : onDisk(files.takes),
       tell,
     )
+    if (counts.recordings === 0)
+      throw misuse('Nothing was found to make a database of: nothing was changed. Is it the right place?')
     draft.complete(tell)
     noted(draft.db, counts)
     await draft.putInPlace(files.database)
@@ -93,12 +98,15 @@ async function rebuild(files: ControllerFiles, bucket: BucketOptions | undefined
 /** Takes in what is found, manifests in batches. */
 async function fill(db: Db, place: Place, tell: (line: string) => void): Promise<Counts> {
   const library = rebuiltLibrary(db, place)
-  const counts = { damaged: 0, recordings: 0, untold: 0 }
+  const counts = { changed: 0, damaged: 0, recordings: 0, untold: 0 }
   let batch: Finding[] = []
   let seen = 0
   const flush = () => {
     db.tx(() => {
-      for (const found of batch) if (!put(db, library, place, found)) counts.damaged++
+      for (const found of batch) {
+        if (!put(db, library, place, found)) counts.damaged++
+        if ('isChanged' in found && found.isChanged) counts.changed++
+      }
     })
     seen += batch.length
     batch = []
@@ -122,7 +130,9 @@ async function fill(db: Db, place: Place, tell: (line: string) => void): Promise
 /** False, and said, when a manifest cannot be used. */
 function put(db: Db, library: RebuiltLibrary, place: Place, found: Finding): boolean {
   const why = 'damaged' in found ? found.damaged : putOrWhy(db, library, place, found)
-  if (why !== undefined) say(`damaged manifest: ${found.place} (${why})\n`)
+  const shown = onOneLine(found.place)
+  if (why !== undefined) say(`damaged manifest: ${shown} (${onOneLine(why)})\n`)
+  if ('isChanged' in found && found.isChanged) say(`not the length its manifest says, so it may be cut off: ${shown}\n`)
   return why === undefined
 }
 
@@ -148,8 +158,8 @@ function putOrWhy(
 
 /** Lists a take that nothing is told of under the name of its file. */
 async function takeUntold(db: Db, library: RebuiltLibrary, place: Place, found: Untold): Promise<void> {
-  const name = path.basename(found.place)
-  say(`without manifest: ${found.place}\n`)
+  const name = onOneLine(path.basename(found.place)).slice(0, 200)
+  say(`without manifest: ${onOneLine(found.place)}\n`)
   const [, named] = /^(rec_[0-9a-f-]{36})\./.exec(name) ?? []
   const id = named && !library.has(named) ? named : randomIds.make('rec')
   const read = await place.read(found, id)
@@ -169,7 +179,8 @@ function noted(db: Db, counts: Counts): void {
   db.tx(() => audit(db, randomIds, 0).write({ ...entry, details: { ...counts }, target: { type: 'controller' } }, now))
 }
 
-function told({ damaged, recordings, untold }: Counts): number {
+function told({ changed, damaged, recordings, untold }: Counts): number {
   say(`${recordings} takes found; ${damaged} manifests damaged; ${untold} files without manifest.\n`)
+  if (changed > 0) say(`${changed} of the files are not as long as their manifests say: they are named above.\n`)
   return say('The database is rebuilt. Start the controller and create an owner; recorders join anew.\n')
 }

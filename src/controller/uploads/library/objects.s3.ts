@@ -1,10 +1,11 @@
 // Reads objects of one S3 destination: single ranges over kept connections, and links for whoever may fetch them himself.
 import type { Readable } from 'node:stream'
 import type { GetObjectCommandOutput, S3Client } from '@aws-sdk/client-s3'
+import { limitAnswers } from '../../../kernel/s3.ts'
 import type { S3Options } from '../../../wire/uploads.ts'
 import type { ByteRange } from '../../http/files.ts'
 import { DriverError, type ObjectAt } from '../driver.ts'
-import { driverErrorOf, limitAnswers, type Secret, s3Client } from '../drivers.s3.ts'
+import { driverErrorOf, type Secret, s3Client, tooLarge } from '../drivers.s3.ts'
 
 // A player waits for the first byte: a store that does not answer is told soon.
 const CONNECT_MS = 5_000
@@ -52,9 +53,11 @@ export class Objects {
       client.send(new GetObjectCommand(asked), { abortSignal }),
     )
     const body = answer.Body as Readable
-    if (isRange(answer, { end, size, start })) return body
+    const isOther = etag !== null && answer.ETag !== undefined && answer.ETag !== etag
+    if (!isOther && isRange(answer, { end, size, start })) return body
     body.destroy()
-    throw new NotTheObject('it has another length')
+    // A store may not know If-Match.
+    throw new NotTheObject(isOther ? 'it is another object' : 'it has another length')
   }
 
   /** @throws NotTheObject; DriverError when the store cannot be asked. */
@@ -125,7 +128,7 @@ export class Objects {
       const requestHandler = { connectionTimeout: CONNECT_MS, socketTimeout: SOCKET_IDLE_MS }
       const agents = { httpAgent: { maxSockets: MAX_SOCKETS }, httpsAgent: { maxSockets: MAX_SOCKETS } }
       const client = s3Client(sdk, this.options, { maxAttempts: 2, requestHandler: { ...requestHandler, ...agents } })
-      limitAnswers(client)
+      limitAnswers(client, tooLarge)
       return client
     })
     return this.client
@@ -147,6 +150,7 @@ export class Objects {
 }
 
 function isRange({ ContentLength, ContentRange }: GetObjectCommandOutput, { end, size, start }: Range): boolean {
+  if (ContentLength !== undefined && ContentLength !== end + 1 - start) return false
   if (ContentRange !== undefined) return ContentRange === `bytes ${start}-${end}/${size}`
   // A store may send the whole object instead (RFC 9110, 14.2).
   return start === 0 && end === size - 1 && ContentLength === size

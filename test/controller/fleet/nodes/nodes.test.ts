@@ -131,7 +131,7 @@ test('an unchanged heartbeat is audited once per window, with the count of the w
   const beat = { agentVersion: '1', hostname: 'h' }
   await agent.post(`/nodes/${id}/heartbeat`, beat)
   k.forget()
-  for (let i = 0; i < 720; i++) {
+  for (let i = 0; i < 2880; i++) {
     await agent.post(`/nodes/${id}/heartbeat`, beat)
     await agent.get(`/nodes/${id}/config`)
     await agent.post(`/nodes/${id}/recording-jobs/claim-next-group`)
@@ -144,7 +144,7 @@ test('an unchanged heartbeat is audited once per window, with the count of the w
   ])
   await agent.post(`/nodes/${id}/heartbeat`, beat)
   const [last] = k.rows<{ details: string }>('SELECT details FROM audit_events ORDER BY seq DESC LIMIT 1')
-  assert.equal(JSON.parse(last!.details).count, 720)
+  assert.equal(JSON.parse(last!.details).count, 2880)
   await k.close()
 })
 

@@ -79,6 +79,7 @@ test('bodies and queries are described by what a client may send', async () => {
       'action',
       'actor',
       'changes',
+      'cursor',
       'from',
       'id',
       'limit',

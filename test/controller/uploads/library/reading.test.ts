@@ -68,6 +68,26 @@ test('a large take comes from the middle of the store, and no more of it than wa
 })
 
 /** Breaks the first `times` answers to a GET off after `sent` bytes. */
+test('a store that does not know If-Match and sends another object, or one of another length, is told by its head', async () => {
+  let more: object | undefined
+  await begin({
+    interfere: (_, response, operation) => {
+      if (operation !== 'get' || !more) return false
+      response.writeHead(206, { 'content-range': 'bytes 0-999/1000', 'content-length': 1000, ...more })
+      response.end(Buffer.alloc(1000))
+      return true
+    },
+  })
+  await w.beyond(pattern(1000))
+  for (const answer of [{ etag: '"another"' }, { 'content-length': 1002 }]) {
+    more = answer
+    const { body, status } = await w.send('GET', '/recordings/rec_1/stream')
+    assert.deepEqual([status, JSON.parse(body.toString()).reason], [502, 'library_damaged'])
+    more = undefined
+    assert.equal((await w.send('GET', '/recordings/rec_1/stream')).status, 200)
+  }
+})
+
 test('one connection to the store serves answer after answer', async () => {
   await begin()
   const bytes = pattern(300_000)
