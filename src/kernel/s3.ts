@@ -1,4 +1,5 @@
-// What every client of an object store has to be held to: a store is somebody else's program.
+// Clients of object stores, and what each has to be held to: a store is somebody else's program.
+import type { Readable } from 'node:stream'
 
 const MIB = 1024 * 1024
 /** Responses are a few hundred bytes of XML; longer ones are not read. */
@@ -11,6 +12,42 @@ const ABORT_MS = 2_000
 /** The part of a client of the AWS SDK that sends. */
 interface Client {
   config: { requestHandler: { handle: (...args: never[]) => unknown } }
+}
+
+/** Where a store is, and whose keys sign. */
+interface Account {
+  accessKeyId?: string | undefined
+  endpoint?: string | undefined
+  forcePathStyle?: boolean | undefined
+  region?: string | undefined
+  secretAccessKey: string
+}
+
+/** The settings of a client that signs with the keys of an account. `own`: how patient it is. */
+export const s3Settings = <Own extends object>(
+  { accessKeyId = '', endpoint, forcePathStyle = false, region = 'us-east-1', secretAccessKey }: Account,
+  own: Own,
+) => ({
+  ...own,
+  credentials: { accessKeyId, secretAccessKey },
+  ...(endpoint ? { endpoint } : {}),
+  forcePathStyle,
+  region,
+  // Checksums are sent only where asked for: many services do not support those the SDK adds by default.
+  requestChecksumCalculation: 'WHEN_REQUIRED' as const,
+  responseChecksumValidation: 'WHEN_REQUIRED' as const,
+})
+
+/** The text of an object, cut off behind `largest` bytes: the caller refuses what is longer. */
+export async function textOf(body: Readable, largest: number): Promise<string> {
+  const pieces: Buffer[] = []
+  let size = 0
+  for await (const piece of body) {
+    pieces.push(piece as Buffer)
+    size += (piece as Buffer).length
+    if (size > largest) break
+  }
+  return Buffer.concat(pieces).toString('utf8')
 }
 
 interface Asked {

@@ -1,3 +1,5 @@
+// Without zod: the console reads it as well.
+
 /** Rows counted off by an offset where a cursor goes on from the last row instead. */
 export const DEEPEST_OFFSET = 10_000
 

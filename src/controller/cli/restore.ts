@@ -12,7 +12,7 @@ import { faultWords } from '../../kernel/words.ts'
 import { audit } from '../http/audit.ts'
 import { systemActor } from '../http/principal.ts'
 import { checkDatabase } from '../store/backup.ts'
-import { Db, lockDirectory } from '../store/db.ts'
+import { DATABASE_SUFFIXES, Db, lockDirectory } from '../store/db.ts'
 import { embedded, schemaOf } from '../store/migrate.ts'
 import { fromDestinations } from './destinations.ts'
 import { fromChunks } from './rejoin.ts'
@@ -34,9 +34,6 @@ audio in it. The controller must be stopped. Everybody has to log in again after
 ${ENVIRONMENT_HELP}
 A configured SVC_SECRET_KEY, or the file secret.key, must be the one the backup was made with.
 `
-
-/** What belongs to a database, by the end of its name. */
-const FILES = ['', '-wal', '-shm', '-journal']
 
 export const main = (args: string[]): Promise<number> =>
   runVerb(args, {
@@ -77,7 +74,7 @@ async function restoreDatabase(
     for (const line of told(ended)) say(line)
   } finally {
     // A copy that was not put in place may be as large as the database.
-    for (const suffix of FILES) await fs.rm(draft + suffix, { force: true })
+    for (const suffix of DATABASE_SUFFIXES) await fs.rm(draft + suffix, { force: true })
   }
   if (directory) await restoreKey(source, place)
   if (!directory) return say('The database is back.\n')
@@ -165,7 +162,7 @@ async function setAside(
   now: string,
   force: boolean,
 ): Promise<string | undefined> {
-  const present = FILES.filter((suffix) => existsSync(database + suffix))
+  const present = DATABASE_SUFFIXES.filter((suffix) => existsSync(database + suffix))
   if (present.length === 0) return undefined
   if (!force) throw misuse('There is a database already: use --force to keep it aside and restore over it.')
   checkpointWal(database, addon)

@@ -49,6 +49,9 @@ interface DbOptions {
 const withoutHints = (sql: string): string => sql.replace(/(?<=[^<>]= )@(?=[a-z])/g, '+@')
 
 /** One SQLite file, one writer. Everything is synchronous; a transaction never spans an await. */
+/** What belongs to a database, by the end of its name; itself first. */
+export const DATABASE_SUFFIXES = ['', '-wal', '-shm', '-journal'] as const
+
 export class Db {
   readonly raw: Database.Database
   /** Every statement prepared so far: the query-plan guard reads it. */

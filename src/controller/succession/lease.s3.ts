@@ -1,9 +1,8 @@
 // The lease as an object of a bucket, written only if nobody else has written it meanwhile.
 import type { Readable } from 'node:stream'
-import type { S3Client } from '@aws-sdk/client-s3'
 import { UserError } from '../../kernel/fail.ts'
 import { jsonOf } from '../../kernel/http.ts'
-import { limitAnswers } from '../../kernel/s3.ts'
+import { limitAnswers, s3Settings, textOf } from '../../kernel/s3.ts'
 import { systemWords } from '../../kernel/words.ts'
 import { type Lease, leaseOf } from '../../wire/lease.ts'
 import type { PairSettings } from './place.rules.ts'
@@ -26,14 +25,17 @@ export interface LeaseStore {
 /** The store gave no answer, or not the one that was asked for. */
 export class StoreUnreachable extends UserError {}
 
-type Sdk = typeof import('@aws-sdk/client-s3')
-
+/** No lease is longer, bytes. */
 const LARGEST = 16_384
 
 /** `askMs`: how long one request may take. */
 export async function leaseStore(pair: PairSettings, askMs: number): Promise<LeaseStore> {
   const sdk = await import('@aws-sdk/client-s3')
-  const client = clientOf(sdk, pair, askMs)
+  const { endpoint, region } = pair.lease
+  const account = { ...pair, endpoint, forcePathStyle: endpoint !== undefined, region }
+  // Whoever asks comes again: a late write must not follow an answer.
+  const once = { maxAttempts: 1, requestHandler: { connectionTimeout: askMs, socketTimeout: askMs } }
+  const client = new sdk.S3Client(s3Settings(account, once))
   limitAnswers(client, () => new StoreUnreachable('the store of SVC_LEASE_URL sends more than any answer has'))
   const object = { Bucket: pair.lease.bucket, Key: pair.lease.key }
   const send = <T>(work: (abort: { abortSignal: AbortSignal }) => Promise<T>) =>
@@ -43,7 +45,7 @@ export async function leaseStore(pair: PairSettings, askMs: number): Promise<Lea
     async read() {
       try {
         const { Body, ETag } = await send((abort) => client.send(new sdk.GetObjectCommand(object), abort))
-        return seenOf(await textOf(Body as Readable), ETag)
+        return seenOf(await textOf(Body as Readable, LARGEST), ETag)
       } catch (e) {
         if (statusOf(e) === 404 && (e as Error).name !== 'NoSuchBucket') return undefined
         throw unreachable(e, pair)
@@ -77,36 +79,12 @@ export async function refuseUnconditional(store: LeaseStore, { lease }: Seen): P
     )
 }
 
-const clientOf = (sdk: Sdk, { accessKeyId, lease, secretAccessKey }: PairSettings, askMs: number): S3Client =>
-  new sdk.S3Client({
-    credentials: { accessKeyId, secretAccessKey },
-    ...(lease.endpoint ? { endpoint: lease.endpoint, forcePathStyle: true } : {}),
-    // Whoever asks comes again: a late write must not follow an answer.
-    maxAttempts: 1,
-    region: lease.region,
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    requestHandler: { connectionTimeout: askMs, socketTimeout: askMs },
-    responseChecksumValidation: 'WHEN_REQUIRED',
-  })
-
 const statusOf = (e: unknown): number =>
   (e as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode ?? 0
 
 function tagOf(tag: string | undefined): string {
   if (!tag) throw new StoreUnreachable('the store of SVC_LEASE_URL does not tell the ETag of the lease')
   return tag
-}
-
-/** No more of it than a lease can be long. */
-async function textOf(body: Readable): Promise<string> {
-  const pieces: Buffer[] = []
-  let size = 0
-  for await (const piece of body) {
-    pieces.push(piece as Buffer)
-    size += (piece as Buffer).length
-    if (size > LARGEST) break
-  }
-  return Buffer.concat(pieces).toString('utf8')
 }
 
 function seenOf(text: string, tag: string | undefined): Seen {

@@ -58,7 +58,10 @@ export function litestream(pair: PairSettings, { dir, log, programDirs }: Parts)
         signal,
         timeoutMs: RESTORE_MS,
       })
-      if (timedOut) throw new UserError('Litestream did not end restoring the database: look at its bucket')
+      if (timedOut)
+        throw new UserError(
+          'Litestream did not finish restoring the database in ten minutes: check the bucket of SVC_REPLICA_URL and the line to it',
+        )
       if (code !== 0)
         throw new UserError(
           `Litestream could not restore the database: ${saidBy(stderr + stdout, pair.secretAccessKey)}`,
@@ -106,7 +109,12 @@ class Replication {
   async #run(): Promise<void> {
     const { signal } = this.#stopping
     while (!signal.aborted) {
-      await this.#once().catch((e) => this.#log.error('Litestream does not run', errorFields(e)))
+      await this.#once().catch((e) =>
+        this.#log.error(
+          'Litestream could not be started, so the database is not replicated; it is tried again',
+          errorFields(e),
+        ),
+      )
       await sleep(RESTART_MS, undefined, { signal }).catch(() => undefined)
     }
   }

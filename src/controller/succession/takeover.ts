@@ -8,6 +8,7 @@ import { UserError } from '../../kernel/fail.ts'
 import { ask, NoAnswer } from '../../kernel/http.ts'
 import { faultWords } from '../../kernel/words.ts'
 import type { Lease } from '../../wire/lease.ts'
+import { DATABASE_SUFFIXES } from '../store/db.ts'
 import type { Copy, Follower } from './follower.ts'
 import { spansOf } from './lease.rules.ts'
 import type { Tenure } from './tenure.ts'
@@ -69,7 +70,7 @@ async function mayAsk(tenure: Tenure): Promise<void> {
     throw new UserError(`Nothing was taken over: ${tenure.silence?.why ?? 'the lease cannot be seen'}`)
   if (standing === 'free')
     throw new UserError('There is nothing to take over: no controller holds the lease. Start one: roomtone controller')
-  if (standing !== 'others') throw new UserError('This box is the controller already')
+  if (standing !== 'others') throw new UserError('This box is already the controller')
 }
 
 async function planned(parts: Parts, say: (sentence: string) => void): Promise<void> {
@@ -95,7 +96,7 @@ async function insist(tenure: Tenure, write: () => Promise<boolean>): Promise<vo
     if (await write()) return
     if ((await tenure.claim(false)) !== 'others') break
   }
-  throw new UserError('The lease changes hands this moment: look at roomtone standby, and try again')
+  throw new UserError('The lease is changing hands right now: see the page of the standby, then try again')
 }
 
 /** The mark of the controller's last write. @throws UserError when it does not stop */
@@ -120,7 +121,9 @@ async function copyWith({ follower }: Parts, mark: string): Promise<Copy> {
     const copy = await follower.follow()
     if (copy.pulse.mark === mark) return copy
     if (performance.now() > end)
-      throw new UserError('The last writes of the controller did not reach the replica: nothing was taken over')
+      throw new UserError(
+        'Nothing was taken over: the last writes of the controller did not reach the replica. See its log for what Litestream says, then try again',
+      )
     await sleep(LOOK_MS)
   }
 }
@@ -151,7 +154,8 @@ async function newest({ follower, now }: Parts, say: (sentence: string) => void)
   try {
     return await follower.follow()
   } catch (e) {
-    if (!follower.copy) throw new UserError(`Nothing was taken over, for there is no copy: ${faultWords(e)}`)
+    if (!follower.copy)
+      throw new UserError(`Nothing was taken over: this box has no copy of the database. ${faultWords(e)}`)
     const age = Math.round((now() - Date.parse(follower.copy.pulse.writtenAt)) / 1000)
     say(`The replica cannot be read (${faultWords(e)}): going on with a copy that is ${age} seconds old.`)
     return follower.copy
@@ -207,7 +211,7 @@ async function putInPlace(dir: string, copy: string, now: string): Promise<() =>
 }
 
 async function moveDatabase(from: string, to: string): Promise<void> {
-  for (const suffix of ['-wal', '-shm', '-journal', ''])
+  for (const suffix of DATABASE_SUFFIXES.toReversed())
     await fs.rename(from + suffix, to + suffix).catch((e) => {
       if (!hasCode(e, 'ENOENT')) throw e
     })

@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import type { PutObjectCommandInput, S3Client, S3ClientConfig } from '@aws-sdk/client-s3'
-import { limitAnswers } from '../../kernel/s3.ts'
+import { limitAnswers, s3Settings } from '../../kernel/s3.ts'
 import { systemWords } from '../../kernel/words.ts'
 import type { S3Options } from '../../wire/uploads.ts'
 import { contentTypeOf } from '../recordings/library/recordings.rules.ts'
@@ -79,17 +79,7 @@ export const s3Client = (
   sdk: Sdk,
   options: S3Options & Secret,
   own: Pick<S3ClientConfig, 'maxAttempts' | 'requestHandler'>,
-): S3Client =>
-  new sdk.S3Client({
-    ...own,
-    credentials: { accessKeyId: options.accessKeyId ?? '', secretAccessKey: options.secretAccessKey },
-    ...(options.endpoint ? { endpoint: options.endpoint } : {}),
-    forcePathStyle: options.forcePathStyle ?? false,
-    region: options.region ?? 'us-east-1',
-    // Checksums are sent only where asked for: many services do not support those the SDK adds by default.
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-  })
+): S3Client => new sdk.S3Client(s3Settings(options, own))
 
 async function deliver(
   sdk: Sdk,

@@ -1,7 +1,7 @@
 // Takes and manifests in a bucket. The list of objects is sorted: a manifest follows its take closely.
 import { createHash } from 'node:crypto'
-import type { Readable } from 'node:stream'
 import { misuse } from '../../../kernel/fail.ts'
+import { textOf } from '../../../kernel/s3.ts'
 import { MANIFEST_SUFFIX, MAX_MANIFEST_BYTES } from '../../../wire/manifests.ts'
 import { CODECS } from '../../../wire/profiles.ts'
 import type { S3Options } from '../../../wire/uploads.ts'
@@ -88,7 +88,7 @@ async function finding(
   if (!take) return { damaged: 'its take is not there', place }
   if (object.sizeBytes > MAX_MANIFEST_BYTES) return { damaged: 'it is too large', place }
   try {
-    const text = await textOf(await bucket.read(object.key))
+    const text = await textOf(await bucket.read(object.key), MAX_MANIFEST_BYTES)
     const { manifest, own } = parsedManifest(text)
     if (own.sizeBytes !== take.sizeBytes) return { damaged: 'its take has another size', place }
     return { entries: [own], etag: take.etag, manifest, place }
@@ -99,18 +99,6 @@ async function finding(
   }
 }
 const OF_ONE_OBJECT = /AccessDenied|InvalidObjectState|NoSuchKey/
-
-/** Cut off behind the largest manifest: what is longer is refused. */
-async function textOf(body: Readable): Promise<string> {
-  const pieces: Buffer[] = []
-  let size = 0
-  for await (const piece of body) {
-    pieces.push(piece as Buffer)
-    size += (piece as Buffer).length
-    if (size > MAX_MANIFEST_BYTES) break
-  }
-  return Buffer.concat(pieces).toString('utf8')
-}
 
 /** In the database's format. @throws DriverError when the store sends more than the list of it told */
 export async function checksumAt(bucket: Bucket, key: string, sizeBytes: number): Promise<string> {

@@ -3,10 +3,9 @@ import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { syncDir, syncFile } from '../../../kernel/durable.ts'
 import { fillCells, fillTexts } from '../../recordings/library/refill.store.ts'
-import { Db } from '../../store/db.ts'
+import { DATABASE_SUFFIXES, Db } from '../../store/db.ts'
 import { embedded, migrate } from '../../store/migrate.ts'
 
-const SUFFIXES = ['', '-journal', '-wal', '-shm']
 // Tables of a row per recording, or of several: filled several times as fast without their indexes.
 const LARGE = [
   ...['recordings', 'recording_tags', 'recording_upload_policies', 'recording_files', 'recording_chunk_files'],
@@ -26,7 +25,7 @@ export interface Draft {
 /** An empty database at `file`; what a broken-off rebuild left there is thrown away. */
 export async function openDraft(file: string, addon: object | undefined): Promise<Draft> {
   const remove = async () => {
-    for (const suffix of SUFFIXES) await fs.rm(file + suffix, { force: true })
+    for (const suffix of DATABASE_SUFFIXES) await fs.rm(file + suffix, { force: true })
   }
   await remove()
   const db = new Db(file, addon, { plain: true })

@@ -10,7 +10,7 @@ import { onOneLine } from '../../../wire/scalars.ts'
 import { audit } from '../../http/audit.ts'
 import { systemActor } from '../../http/principal.ts'
 import { codecOfPath } from '../../recordings/chunks/chunks.rules.ts'
-import { type Db, lockDirectory } from '../../store/db.ts'
+import { DATABASE_SUFFIXES, type Db, lockDirectory } from '../../store/db.ts'
 import { type ControllerFiles, ENVIRONMENT_HELP, progress, runVerb, say } from '../verb.ts'
 import { type BucketOptions, bucketOf } from './bucket.ts'
 import { openDraft } from './draft.store.ts'
@@ -37,7 +37,6 @@ ${ENVIRONMENT_HELP}
 Exit code 1: there is a database.
 `
 
-const DATABASE_FILES = ['', '-wal', '-shm', '-journal']
 // Manifests per transaction.
 const BATCH = 500
 
@@ -56,7 +55,7 @@ export const main = (args: string[]): Promise<number> =>
     options: { 'from-destination': { type: 'string' } },
     run: async ([extra], { 'from-destination': from }, files) => {
       if (extra) throw misuse('roomtone rebuild takes no argument: see roomtone rebuild --help.')
-      if (DATABASE_FILES.some((suffix) => existsSync(files.database + suffix))) return refused(files)
+      if (DATABASE_SUFFIXES.some((suffix) => existsSync(files.database + suffix))) return refused(files)
       const bucket = typeof from === 'string' ? bucketOf(from, files.config) : undefined
       if (!bucket && !existsSync(files.takes)) throw misuse(`There are no takes at ${files.takes}: set SVC_DATA_DIR.`)
       for (const dir of [files.config.SVC_DATA_DIR, files.takes]) makeDir(dir)

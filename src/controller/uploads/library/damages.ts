@@ -39,7 +39,16 @@ export function damages({ audit, clock, copies, db, health }: Parts) {
   const settle = (recordingId: string, now: string): void => {
     if (copies.faults(recordingId) > 0) return
     const events = open.all({ id: recordingId }).map(({ id }) => id)
-    health.autoResolve(events, { by: 'system:library', reason: 'copy_sound' }, now)
+    health.autoResolve(events, { by: ACTOR.id, reason: 'copy_sound' }, now)
+  }
+
+  /** False when an alert stands that says as much; a warning makes way for what is critical. */
+  const makesWay = (recordingId: string, severity: string, now: string): boolean => {
+    const standing = open.all({ id: recordingId })
+    if (standing.some((event) => event.severity === severity || event.severity === 'critical')) return false
+    const ids = standing.map(({ id }) => id)
+    health.autoResolve(ids, { by: ACTOR.id, reason: 'last_copy_lost' }, now)
+    return true
   }
 
   return {
@@ -55,20 +64,11 @@ export function damages({ audit, clock, copies, db, health }: Parts) {
         const nodeId = nodeOf.get({ id: copy.recordingId })?.nodeId ?? undefined
         const { destinationId, recordingId } = copy
         const severity = left > 0 ? 'warning' : 'critical'
-        const standing = open.all({ id: recordingId })
-        const worse = standing.filter((event) => severity === 'critical' && event.severity !== severity)
-        const by = { by: 'system:library', reason: 'last_copy_lost' }
-        if (worse.length > 0)
-          health.autoResolve(
-            worse.map((event) => event.id),
-            by,
-            now,
-          )
-        if (standing.length === worse.length)
-          health.open(
-            { type: TYPE, severity, details: { ...details, destinationId }, nodeId, openedAt: now, recordingId },
-            now,
-          )
+        if (!makesWay(recordingId, severity, now)) return
+        health.open(
+          { type: TYPE, severity, details: { ...details, destinationId }, nodeId, openedAt: now, recordingId },
+          now,
+        )
       })
     },
     /** It is there after all. */

@@ -159,14 +159,17 @@ export class Library {
     return objects
   }
 
-  /** What the first copy that is sound gives; sound ones are asked before those that were damaged. */
+  /**
+   * What the first copy that is sound gives; sound ones are asked before those that were damaged.
+   * `stopAtLoss`: one that is lost is the answer, whatever others have.
+   */
   private async first<T>(
     file: FileId,
     signal: AbortSignal,
     use: (objects: Objects, copy: Copy) => Promise<T>,
-    everyCopy = false,
+    stopAtLoss = false,
   ): Promise<T> {
-    let asked = true
+    let allAnswered = true
     let lost = false
     for (const copy of this.parts.copies.readable(file)) {
       try {
@@ -178,11 +181,11 @@ export class Library {
         if (e instanceof NotTheObject) this.parts.damages.found(copy, e.message)
         else this.silent(copy, e)
         lost ||= e instanceof NotTheObject
-        asked &&= e instanceof NotTheObject
-        if (everyCopy && lost) throw damaged()
+        allAnswered &&= e instanceof NotTheObject
+        if (stopAtLoss && lost) throw damaged()
       }
     }
-    throw asked ? damaged() : unreachable()
+    throw allAnswered ? damaged() : unreachable()
   }
 
   /** Notes why a store could not be asked. @throws anything that is not about the store */
