@@ -5,11 +5,12 @@ import * as z from 'zod'
 import type { AnyRoute } from '../../src/controller/http/route.ts'
 import { EXPANDS, seed, targetType, thing, things } from '../conventions/world.ts'
 import { type Answer, type Kit, kit } from '../kit/kit.ts'
+import { shareOf, TURN } from '../kit/turn.ts'
 import { GOOD, peerless } from './sweep.ts'
 
 /** `FUZZ_REQUESTS=20000 FUZZ_SEED=7 scripts/node --test test/sweeps/fuzz.test.ts` */
-const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 20_000)
-const SEED = Number(process.env.FUZZ_SEED ?? 20_26)
+const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? shareOf(20_000))
+const SEED = Number(process.env.FUZZ_SEED ?? 20_26 + TURN)
 /** A world in which this many requests have raged is replaced. */
 const WORLD = 1000
 const RUNNER = 'runner-token-0123456789'
