@@ -233,8 +233,10 @@ async function tidy(place: Place, jobId: string): Promise<void> {
   await until('the agent to let go of the take', () => !fs.existsSync(`${agent.dir}/takes/${jobId}`))
   assert.deepEqual(filesBelow(`${agent.dir}/kept`), [])
   const recordings: Recording[] = await controller.get('/recordings?limit=500')
-  const stored = filesBelow(takesOf(place)).filter((name) => !name.endsWith(MANIFEST_SUFFIX))
-  assert.deepEqual(stored.sort(), recordings.map((r) => r.cachePath ?? 'none').sort())
+  // A manifest may be under way.
+  const stored = () => filesBelow(takesOf(place)).filter((name) => !name.endsWith(MANIFEST_SUFFIX))
+  await until('drafts to be gone', () => !stored().some((name) => name.startsWith('.incoming/')))
+  assert.deepEqual(stored().sort(), recordings.map((r) => r.cachePath ?? 'none').sort())
   const jobs: Job[] = await controller.get('/recording-jobs?limit=200')
   assert.deepEqual([...new Set(jobs.map((job) => job.status))], ['completed'])
   assert.equal(jobs.length, recordings.length)
