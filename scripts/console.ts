@@ -101,7 +101,7 @@ function oneSheet({ metafile }: Built, entry: string, files: Files): string {
   const sheet = outputOf(metafile, entry).cssBundle as string
   const held = Object.keys(metafile.outputs[sheet]?.inputs ?? {})
   const left = Object.keys(metafile.inputs).filter((file) => file.endsWith('.css') && !held.includes(file))
-  if (left.length > 0) throw new Error(`Import these in src/console/style/sheets.ts: ${left.join(', ')}`)
+  if (left.length > 0) throw new Error(`Import these in src/console/main.tsx: ${left.join(', ')}`)
   const css = path.relative('virtual', sheet)
   for (const name of [...files.keys()]) if (name.endsWith('.css') && name !== css) files.delete(name)
   return css

@@ -1,6 +1,7 @@
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, type Hmac, hash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
+import { PAIRING_ALPHABET, PAIRING_LENGTH } from '../kernel/pairing.ts'
 
 type TokenKind = 'session' | 'cookie' | 'node' | 'bootstrap' | 'ticket' | 'link' | 'display' | 'screen'
 
@@ -37,3 +38,19 @@ export const tokenPrefix = (token: string): string => token.slice(0, SHOWN)
 /** Compares two secrets in a time that depends on neither: equal-length digests first. */
 export const sameSecret = (a: string, b: string): boolean =>
   timingSafeEqual(sha256(utf8ToBytes(a)), sha256(utf8ToBytes(b)))
+
+/** Each purpose has a key of its own: what one value is worth says nothing about what else the installation's secret protects. */
+const keyed = (secret: Uint8Array, purpose: string, text: string): Hmac =>
+  createHmac('sha256', createHmac('sha256', secret).update(purpose).digest()).update(text)
+
+/** A token of 256 bits that follows from the installation's secret, so that it can be told again and is stored nowhere. */
+export const derivedToken = (secret: Uint8Array, purpose: string, name: string): string =>
+  keyed(secret, purpose, name).digest('base64url')
+
+/** A new code, every one equally likely: 39 bits. */
+export const mintPairingCode = (): string =>
+  Array.from({ length: PAIRING_LENGTH }, () => PAIRING_ALPHABET[randomInt(PAIRING_ALPHABET.length)]).join('')
+
+/** What is stored in place of a code. A plain hash of so few characters could be tried out by whoever gets a backup. */
+export const hashPairingCode = (secret: Uint8Array, code: string): string =>
+  keyed(secret, 'roomtone/pairing/v1', code).digest('hex')

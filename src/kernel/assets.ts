@@ -2,6 +2,7 @@
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import * as sea from 'node:sea'
+import { Worker, type WorkerOptions } from 'node:worker_threads'
 
 export const inExecutable = sea.isSea()
 
@@ -26,4 +27,13 @@ export function assetKeys(dir: string): string[] {
     ? sea.getAssetKeys().filter((key) => key.startsWith(`${dir}/`))
     : fs.readdirSync(path.join(projectRoot(), dir)).map((file) => `${dir}/${file}`)
   return keys.sort()
+}
+
+/**
+ * Starts a worker thread. `name` is the source below `src/` without its ending: `agent/meters/analyst` runs `src/agent/meters/analyst.worker.ts`,
+ * which build.mjs bundles by itself. The caller has to end the worker and handle its `error`.
+ */
+export function startWorker(name: string, options: WorkerOptions = {}): Worker {
+  if (inExecutable) return new Worker(assetText(`workers/${name}.cjs`), { ...options, eval: true })
+  return new Worker(path.join(projectRoot(), 'src', `${name}.worker.ts`), options)
 }

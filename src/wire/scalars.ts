@@ -41,7 +41,7 @@ export const clientId = z
 export const instant = z
   .string()
   .max(64)
-  .refine((s) => !Number.isNaN(Date.parse(s)), 'expected a date and time')
+  .refine((s) => !Number.isNaN(Date.parse(s)), 'expected a date and time such as 2026-03-29T14:05:00Z')
   .transform((s) => new Date(s).toISOString())
 
 /** ISO date-time with `Z` or an offset, normalised to UTC. */

@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { streamFrameBytes } from '../../src/agent/audio/format.rules.ts'
 import type { Opening } from '../../src/agent/capture/bus.ts'
 import { Analysis } from '../../src/agent/meters/analysis.ts'
-import { startWorker } from '../../src/kernel/workers.ts'
+import { startWorker } from '../../src/kernel/assets.ts'
 import type { Row } from './measure.ts'
 
 const RATE = 48_000

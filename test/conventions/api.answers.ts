@@ -177,7 +177,8 @@ class Declared {
       ? this.#members(name, type, node)
       : `type ${name} = ${textOf(this.#checker, type, node, NodeBuilderFlags.InTypeAlias)}`
     const before = this.#found.get(name)
-    if (before !== undefined && before !== text) throw new Error(`two types that routes answer with are named ${name}`)
+    if (before !== undefined && before !== text)
+      throw new Error(`two types that routes answer with are named ${name}: give the new one another name`)
     this.#found.set(name, text)
   }
 

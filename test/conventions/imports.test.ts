@@ -104,34 +104,42 @@ const targetOf = (file: string, from: string): string => path.normalize(path.joi
 function fault(file: string, imported: Import): string | undefined {
   const floor = floorOf(file)
   const rule = FLOORS[floor]
-  if (!rule) return `src has no floor called ${floor}`
+  if (!rule)
+    return `src has no floor called ${floor}: a new folder gets a row in FLOORS of this file and one in docs/architecture.md`
   const { from } = imported
-  if (from.startsWith('node:')) return impure(file) ? `rules are pure: no ${from}` : undefined
+  if (from.startsWith('node:'))
+    return isRules(file)
+      ? `rules are pure, without ${from}: their caller asks it, and hands over the answer`
+      : undefined
   if (!from.startsWith('.')) {
     // The table of a module's settings is made of schemas.
     const schemas = file.endsWith('/settings.ts') ? ['zod'] : []
     const allowed = [...rule.packages, ...(DRIVERS[file] ?? []), ...schemas]
     return allowed.includes(packageOf(from))
       ? undefined
-      : `${floor} may not import the package ${packageOf(from)}: schemas belong in src/wire, a driver's own library in one X.<name>.ts (DRIVERS of this file)`
+      : `${nameOf(file)} may not import the package ${packageOf(from)}: schemas belong in src/wire, a driver's own library in one X.<name>.ts (DRIVERS of this file)`
   }
   if (floor === 'console' ? !/\.(css|tsx?)$/.test(from) : !from.endsWith('.ts')) return 'imports end in .ts'
   if (from.endsWith('.css')) return undefined
   return floorFault(file, targetOf(file, from), imported)
 }
 
-const impure = (file: string): boolean => file.endsWith('.rules.ts')
+const isRules = (file: string): boolean => file.endsWith('.rules.ts')
+/** What a sentence calls the part of the house that a file is in. */
+const nameOf = (file: string): string => (floorOf(file) === 'domain' ? `the module ${moduleOf(file)}` : floorOf(file))
 
 function floorFault(file: string, target: string, { lazy, typeOnly }: Import): string | undefined {
   const [floor, to] = [floorOf(file), floorOf(target)]
   if (ALSO[file]?.includes(to) || (typeOnly && target === 'src/controller/config.ts' && CONFIGURED.includes(floor)))
     return
-  if (impure(file) && /\.(store|routes|runner)\.ts$/.test(target) && !typeOnly) return `rules are pure: not ${target}`
-  if (floor === 'main' && PROGRAMS.includes(to)) return lazy ? undefined : `main imports ${to} lazily only`
+  if (isRules(file) && /\.(store|routes|runner)\.ts$/.test(target) && !typeOnly)
+    return `rules are pure, without ${target}: import its types, and take what it gives as a parameter`
+  if (floor === 'main' && PROGRAMS.includes(to))
+    return lazy ? undefined : `main loads only the program that is named: await import('${target}') where it is needed`
   if (floor === 'domain' && to === 'domain' && moduleOf(file) !== moduleOf(target))
     return wallFault(file, target, typeOnly)
   if (floor !== to && !FLOORS[floor]?.may.includes(to))
-    return `${floor} may not import ${to} (${target}): take it as a parameter, or move what both need to a floor both may import (${rule(floor)})`
+    return `${nameOf(file)} may not import ${to} (${target}): take it as a parameter, or move what both need to a floor both may import (${rule(floor)})`
 }
 
 /** The walls between modules: the types of an api cross them, and pure rules, which hold nothing. */
@@ -187,7 +195,7 @@ test('every import follows the table of floors', () => {
 })
 
 test('files do not import each other in a circle, types included', () => {
-  assert.equal(cycle(graph(all)), undefined)
+  assert.equal(cycle(graph(all)), undefined, 'a circle: move what two of them need into a file of its own')
 })
 
 test('programs are started in one place', () => {
@@ -195,6 +203,7 @@ test('programs are started in one place', () => {
   assert.deepEqual(
     starting.map(({ file }) => file),
     ['src/system/host/run.ts'],
+    'start programs with `run` (src/system/host/run.ts): it has their limits, signals and priority',
   )
 })
 

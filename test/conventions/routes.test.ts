@@ -4,6 +4,7 @@ import type { AnyRoute } from '../../src/controller/http/route.ts'
 import { mounted } from '../../src/controller/http/serve.ts'
 import { kit } from '../kit/kit.ts'
 import { PROMISED } from './promised.ts'
+import { targetType, things } from './world.ts'
 
 const k = kit()
 after(() => k.close())
@@ -88,6 +89,12 @@ test('an audit base belongs to one record and looks like family.resource.verb', 
 test('only probes, the installer, a style and the page of a link leave no audit row', () => {
   const silent = k.routes.filter((r) => r.audit === 'none').map((r) => r.path)
   assert.deepEqual(silent.sort(), ['/a/:token', '/docs.css', '/healthz', '/install.sh', '/readyz'])
+})
+
+test('what a route names by id is in the world of the matrices', () => {
+  const types = k.routes.flatMap((r) => targetType(r) ?? [])
+  const unknown = [...new Set(types)].filter((type) => things(type).length === 0)
+  assert.deepEqual(unknown, [], 'a new type of target: give it a row in `seed` and a line in EXPANDS (world.ts)')
 })
 
 test('GET and DELETE take no body', () => {
@@ -188,7 +195,7 @@ test('the OpenAPI document lists every record with its permission', async () => 
   for (const r of k.routes) {
     const path = mounted(r.path).replace(/:(\w+)/g, '{$1}')
     const first = doc.paths[path]?.[r.method.toLowerCase()]
-    assert.ok(first, `${line(r)} is not in the document`)
+    assert.ok(first, `${line(r)} is not in openapi.json: scripts/node test/conventions/docs.update.ts writes it`)
     const all = [first, ...(first['x-also'] ?? [])]
     const own = all.find((o) => o.summary === r.action)
     assert.ok(own, `${line(r)} is hidden by another record`)

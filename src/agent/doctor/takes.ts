@@ -36,7 +36,7 @@ export async function takesWaiting(agentDir: string): Promise<Finding> {
   const { running, undelivered } = heldTakes(agentDir)
   const waiting = undelivered - running
   const beside = running > 0 ? `; ${takes(running)} being captured` : ''
-  if (waiting <= 0) return ok(`No take waits for the controller${beside}`)
+  if (waiting <= 0) return ok(`No take is waiting to be sent to the controller${beside}`)
   const minutes = Math.floor((systemClock.now() - since) / 60_000)
   if (minutes * 60_000 < WAITS_MS) return ok(`${takes(waiting)} on the way to the controller${beside}`)
   return warn(

@@ -1,5 +1,5 @@
 import type { Worker } from 'node:worker_threads'
-import { startWorker } from '../../kernel/workers.ts'
+import { startWorker } from '../../kernel/assets.ts'
 import type { Denoiser, DenoiserName } from './denoiser.rules.ts'
 import { type DeepModel, ModelUnusable } from './model.rules.ts'
 

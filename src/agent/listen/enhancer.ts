@@ -1,7 +1,7 @@
 // Owns the denoising thread: starts it on request, feeds it, checks that it keeps up, and ends it to free its memory.
 import type { Worker } from 'node:worker_threads'
+import { startWorker } from '../../kernel/assets.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { startWorker } from '../../kernel/workers.ts'
 import { DENOISE_RATE } from '../enhance/denoiser.rules.ts'
 import type { DeepModel } from '../enhance/model.rules.ts'
 import type { Report } from '../health/report.ts'

@@ -1,8 +1,8 @@
 // The node's meters: measures open devices, sends the levels to the controller, and judges them.
 import type { Worker } from 'node:worker_threads'
+import { startWorker } from '../../kernel/assets.ts'
 import { type Clock, iso } from '../../kernel/clock.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
-import { startWorker } from '../../kernel/workers.ts'
 import { MAX_LEVELS, type MeterFrame } from '../../wire/meters.ts'
 import type { NodeConfig } from '../../wire/nodes.ts'
 import type { Listener, Opening, SoundBus } from '../capture/bus.ts'

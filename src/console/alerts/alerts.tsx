@@ -13,7 +13,7 @@ import { useWords } from '../words/words.ts'
 import css from './alerts.module.css'
 import { AlertDetail } from './detail.tsx'
 import { Moves } from './moves.tsx'
-import { NodeName } from './node.tsx'
+import { NodeName } from './row.tsx'
 
 interface Listed {
   data: HealthEvent[]

@@ -1,10 +1,10 @@
 import { Link } from 'wouter-preact'
 import type { HealthEvent } from '../../wire/health.ts'
+import { useNode } from '../data/reads.ts'
 import { When } from '../time/when.tsx'
-import { Badge, classes } from '../ui/parts.tsx'
+import { Badge, classes, Name } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
-import { NodeName } from './node.tsx'
 
 /** What is only told is no risk. */
 export const isRisk = ({ severity }: HealthEvent): boolean => severity !== 'info'
@@ -25,4 +25,10 @@ export function AlertRow({ event: { id, nodeId, openedAt, severity, type } }: { 
       </span>
     </li>
   )
+}
+
+/** The name of a recorder; nothing without one, or for whom may not see it. */
+export function NodeName({ id }: { id: string | undefined }) {
+  const node = useNode(id)
+  return node.data ? <Name>{node.data.data.alias}</Name> : null
 }

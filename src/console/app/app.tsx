@@ -5,11 +5,9 @@ import type { Wall } from '../../wire/displays.ts'
 import { type Api, ApiError, createApi } from '../data/api.ts'
 import { Failure } from '../ui/parts.tsx'
 import type { DisplayWall } from '../wall/display.tsx'
-import { takeSecret, whenPasted } from './fragment.ts'
+import { loaded, takeSecret, whenPasted, whenSignedOut } from './anew.ts'
 import type { Inside } from './inside.tsx'
-import { loaded } from './later.ts'
 import { Login, LoginAgain } from './login.tsx'
-import { whenSignedOut } from './signout.ts'
 
 type Session =
   | { kind: 'asking' }

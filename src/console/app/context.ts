@@ -4,7 +4,7 @@ import type { Myself } from '../../wire/access.ts'
 import type { Api } from '../data/api.ts'
 import type { Dock } from '../listen/dock.tsx'
 import type { TimeFormat } from '../time/format.rules.ts'
-import type { ZoneOf } from '../time/zonechoice.ts'
+import type { ZoneOf } from '../time/zones.tsx'
 
 export interface AppContext {
   api: Api

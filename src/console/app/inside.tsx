@@ -7,15 +7,15 @@ import { type LiveState, startLive } from '../data/live.ts'
 import { createQueries, refresher, topicOf } from '../data/reads.ts'
 import { useDock } from '../listen/dock.tsx'
 import { createMeters, MetersContext } from '../meters/thread.ts'
-import { deviceZone, preferredZone, rememberZone, type ZoneOf } from '../time/zonechoice.ts'
+import { deviceZone, preferredZone, rememberZone, type ZoneOf } from '../time/zones.tsx'
 import { type Refusal, RefusalContext } from '../ui/refusal.ts'
 import { Toasts } from '../ui/toast.tsx'
 import { useWords } from '../words/words.ts'
+import { tellSignedOut } from './anew.ts'
 import { AppContext } from './context.ts'
 import { may } from './may.rules.ts'
 import { Pages } from './pages.tsx'
 import { Shell } from './shell.tsx'
-import { tellSignedOut } from './signout.ts'
 
 interface InsideProps {
   again(): Promise<void>

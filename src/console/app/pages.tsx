@@ -1,13 +1,12 @@
-import type { ComponentType } from 'preact'
+import { Component, type ComponentChildren, type ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import type { Permission } from '../../wire/permissions.ts'
 import { Today } from '../today/today.tsx'
-import { Skeleton, Title } from '../ui/parts.tsx'
-import { useWords } from '../words/words.ts'
+import { Button, Skeleton, Title } from '../ui/parts.tsx'
+import { useWords, WordsContext } from '../words/words.ts'
+import { loaded } from './anew.ts'
 import { useApp } from './context.ts'
-import { Boundary } from './failed.tsx'
-import { loaded } from './later.ts'
 import { may } from './may.rules.ts'
 import { type Found, find } from './router.rules.ts'
 
@@ -96,6 +95,29 @@ export function Pages() {
       <Opened found={found} />
     </Boundary>
   )
+}
+
+/** A page that fails takes nothing else with it. Name it by `key`: another page begins anew. */
+class Boundary extends Component<{ children: ComponentChildren }, { failed: boolean }> {
+  override state = { failed: false }
+
+  static override getDerivedStateFromError() {
+    return { failed: true }
+  }
+
+  override render() {
+    if (!this.state.failed) return this.props.children
+    return (
+      <WordsContext.Consumer>
+        {({ words: { common, failures } }) => (
+          <div role="alert">
+            <h1>{failures.page}</h1>
+            <Button onClick={() => location.reload()}>{common.retry}</Button>
+          </div>
+        )}
+      </WordsContext.Consumer>
+    )
+  }
 }
 
 function Opened({ found: { id, part, pattern } }: { found: Found }) {

@@ -39,3 +39,10 @@ export function Address({ children, onInput, value }: Given) {
     </>
   )
 }
+
+/** The wish of `POST /nodes/bootstrap-config`: a plain address needs to be said. */
+export const setupWish = (controllerUrl: string, node: object) => ({
+  allowInsecure: controllerUrl.startsWith('http:'),
+  controllerUrl,
+  nodes: [node],
+})

@@ -1,14 +1,14 @@
 import { useMutation, useQueryClient } from '@tanstack/preact-query'
 import { useRef, useState } from 'preact/hooks'
 import type { Node } from '../../wire/nodes.ts'
+import type { SetupFile } from '../../wire/provision.ts'
 import type { Room } from '../../wire/rooms.ts'
 import { useApp } from '../app/context.ts'
 import { useRead } from '../data/reads.ts'
 import { Field, Form } from '../ui/form.tsx'
 import { Section } from '../ui/parts.tsx'
 import { useWords } from '../words/words.ts'
-import { Address, usePublicUrl } from './address.tsx'
-import { type SetupFile, setupWish } from './setup.ts'
+import { Address, setupWish, usePublicUrl } from './address.tsx'
 
 interface NameFormProps {
   done(file: SetupFile): void

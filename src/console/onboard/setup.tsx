@@ -1,16 +1,19 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Link, useSearchParams } from 'wouter-preact'
 import type { Node } from '../../wire/nodes.ts'
+import type { SetupFile } from '../../wire/provision.ts'
 import { useWrite } from '../data/reads.ts'
 import { download } from '../ui/download.ts'
 import { Button, Failure, Section } from '../ui/parts.tsx'
 import { Copyable } from '../ui/secret.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
-import { Address, usePublicUrl } from './address.tsx'
+import { Address, setupWish, usePublicUrl } from './address.tsx'
 import { Code } from './code.tsx'
 import { type IssueProps, IssueToken } from './issue.tsx'
-import { SETUP_FILE, type SetupFile, setupWish } from './setup.ts'
+
+// Name of the file on the stick (wire/provision.ts, which would bring its schemas along).
+const SETUP_FILE = 'roomtone.json'
 
 interface SetUpProps {
   file: SetupFile | undefined

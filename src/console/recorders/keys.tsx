@@ -9,7 +9,6 @@ import { Area, Form } from '../ui/form.tsx'
 import { Button, Facts, Loading, Name, Section } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
-import { linesOf } from './keys.rules.ts'
 
 /** How the controller gets onto the box, and how it knows that it is this box. */
 export function Keys({ node }: { node: Node }) {
@@ -111,3 +110,10 @@ function HostKeys({ close, path }: { close(): void; path: string }) {
     </Dialog>
   )
 }
+
+/** Lines that hold something; what was pasted may end in empty ones. */
+const linesOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean)

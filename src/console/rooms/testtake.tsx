@@ -1,18 +1,19 @@
+import { useState } from 'preact/hooks'
 import { useSearchParams } from 'wouter-preact'
 import type { Node } from '../../wire/nodes.ts'
 import type { Recording } from '../../wire/recordings.ts'
 import { ActionButton } from '../app/actionbutton.tsx'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
+import { ApiError } from '../data/api.ts'
 import { useRead, useWrite } from '../data/reads.ts'
 import { TakePlayer } from '../library/player.tsx'
 import { TakeState } from '../library/rows.tsx'
-import { classes, Failure, Said } from '../ui/parts.tsx'
+import { Button, classes, Failure, Said } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { captureOf, sharesOf, titlesOf } from './channels.rules.ts'
 import { isSilent } from './list.rules.ts'
-import { Listen } from './listen.tsx'
 
 const TEST = { durationSeconds: 10, tags: ['test'] }
 
@@ -74,6 +75,36 @@ export function TestTake({ node, roomId }: TestTakeProps) {
       </div>
       {start.error && <Failure error={start.error} />}
       {made && <Made take={made} />}
+    </>
+  )
+}
+
+interface ListenProps {
+  node: Node
+  roomId: string | undefined
+}
+
+/** One stream carries every room of a recorder: who may not hear them all hears none, which only the server knows. */
+function Listen({ node, roomId }: ListenProps) {
+  const words = useWords()
+  const { dock, me } = useApp()
+  const [refused, setRefused] = useState(false)
+  const [failed, setFailed] = useState<Error>()
+  if (!may(me, 'listen:monitor', roomId)) return null
+  const listen = (): void => {
+    setFailed(undefined)
+    dock.listen(node.id, node.alias).catch((e) => {
+      if (e instanceof ApiError && e.status === 403) setRefused(true)
+      else setFailed(e)
+    })
+  }
+  return (
+    <>
+      <Button icon="listen" disabled={refused || isSilent(node) || dock.listening?.nodeId === node.id} onClick={listen}>
+        {words.rooms.listen}
+      </Button>
+      {refused && <span role="status">{words.rooms.otherRooms}</span>}
+      {failed && <Failure error={failed} />}
     </>
   )
 }

@@ -1,10 +1,10 @@
 import type { ForesightKind, ForesightSettings } from '../../wire/foresight.ts'
-import { useRead, useWrite } from '../data/reads.ts'
-import { Choice, Field, Form, Tick } from '../ui/form.tsx'
+import { useRead } from '../data/reads.ts'
+import { Choice, Field, Tick } from '../ui/form.tsx'
 import { Loading, Section } from '../ui/parts.tsx'
-import { useToast } from '../ui/toast.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { SettingsForm } from './general.tsx'
 
 const PATH = '/settings/foresight'
 
@@ -15,26 +15,16 @@ export function Foresight() {
   return (
     <Section title={words.settings.foresight.title}>
       <p class={ui.quiet}>{words.settings.foresight.explained}</p>
-      <Loading of={settings}>{({ data }) => <Kinds settings={data} />}</Loading>
+      <Loading of={settings}>
+        {({ data: { kinds } }) => (
+          <SettingsForm path={PATH}>
+            {(Object.keys(kinds) as ForesightKind[]).map((kind) => (
+              <Kind key={kind} kind={kind} rule={kinds[kind]} />
+            ))}
+          </SettingsForm>
+        )}
+      </Loading>
     </Section>
-  )
-}
-
-function Kinds({ settings }: { settings: ForesightSettings }) {
-  const words = useWords()
-  const say = useToast()
-  const write = useWrite(() => say(words.common.saved))
-  return (
-    <Form
-      error={write.error}
-      needs="settings:manage"
-      pending={write.isPending}
-      send={(body) => write.mutate({ body, method: 'PATCH', path: PATH })}
-    >
-      {(Object.keys(settings.kinds) as ForesightKind[]).map((kind) => (
-        <Kind key={kind} kind={kind} rule={settings.kinds[kind]} />
-      ))}
-    </Form>
   )
 }
 

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import type { ControllerSettings } from '../../wire/settings.ts'
 import { useRead, useWrite } from '../data/reads.ts'
 import { Choice, Form } from '../ui/form.tsx'
@@ -6,6 +7,7 @@ import { useToast } from '../ui/toast.tsx'
 import { useWords } from '../words/words.ts'
 import { SiteFields } from './site.tsx'
 
+const PATH = '/settings/controller'
 const DEFAULTS = [
   ['defaultRecordingProfileId', '/settings/recording-profiles'],
   ['defaultWatchdogPolicyId', '/settings/watchdog-policies'],
@@ -16,15 +18,25 @@ const DEFAULTS = [
 /** What the site is called, its clock, and what recordings get that name nothing. */
 export function General() {
   const words = useWords()
-  const settings = useRead<{ data: ControllerSettings }>('/settings/controller', ['settings'])
+  const settings = useRead<{ data: ControllerSettings }>(PATH, ['settings'])
   return (
     <Section title={words.settings.general}>
-      <Loading of={settings}>{({ data }) => <GeneralForm settings={data} />}</Loading>
+      <Loading of={settings}>
+        {({ data }) => (
+          <SettingsForm path={PATH}>
+            <SiteFields settings={data} />
+            {DEFAULTS.map(([name, path]) => (
+              <Default key={name} chosen={data[name] ?? ''} name={name} path={path} />
+            ))}
+          </SettingsForm>
+        )}
+      </Loading>
     </Section>
   )
 }
 
-function GeneralForm({ settings }: { settings: ControllerSettings }) {
+/** What is set at one address, changed by who manages settings. */
+export function SettingsForm({ children, path }: { children: ComponentChildren; path: string }) {
   const words = useWords()
   const say = useToast()
   const write = useWrite(() => say(words.common.saved))
@@ -33,12 +45,9 @@ function GeneralForm({ settings }: { settings: ControllerSettings }) {
       error={write.error}
       needs="settings:manage"
       pending={write.isPending}
-      send={(body) => write.mutate({ body, method: 'PATCH', path: '/settings/controller' })}
+      send={(body) => write.mutate({ body, method: 'PATCH', path })}
     >
-      <SiteFields settings={settings} />
-      {DEFAULTS.map(([name, path]) => (
-        <Default key={name} chosen={settings[name] ?? ''} name={name} path={path} />
-      ))}
+      {children}
     </Form>
   )
 }

@@ -5,7 +5,6 @@ import { actions } from './de/actions.ts'
 import * as activity from './de/activity.ts'
 import * as admin from './de/admin.ts'
 import * as alerting from './de/alerting.ts'
-import * as displays from './de/displays.ts'
 import * as frame from './de/frame.ts'
 import * as library from './de/library.ts'
 import * as me from './de/me.ts'
@@ -29,7 +28,6 @@ export const de: Words = {
   ...activity,
   ...admin,
   ...alerting,
-  ...displays,
   ...frame,
   ...library,
   ...me,

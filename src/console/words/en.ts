@@ -5,7 +5,6 @@ import { actions } from './en/actions.ts'
 import * as activity from './en/activity.ts'
 import * as admin from './en/admin.ts'
 import * as alerting from './en/alerting.ts'
-import * as displays from './en/displays.ts'
 import * as frame from './en/frame.ts'
 import * as library from './en/library.ts'
 import * as me from './en/me.ts'
@@ -28,7 +27,6 @@ export const en = {
   ...activity,
   ...admin,
   ...alerting,
-  ...displays,
   ...frame,
   ...library,
   ...me,

@@ -6,7 +6,7 @@ import { isReleaseKey } from '../../system/host/release.ts'
 export const FLEET_SETTINGS = {
   SVC_SWITCHER_ROUTING_RUNNER_ENABLED: [choice(true), 'whether live meetings are routed to switchers'],
   SVC_SWITCHER_ROUTING_RUNNER_INTERVAL_SECONDS: [count(20), 'pause between routing passes'],
-  SVC_SWITCHER_ROUTING_RUNNER_BATCH_SIZE: [count(100), 'maximum of switchers per routing pass'],
+  SVC_SWITCHER_ROUTING_RUNNER_BATCH_SIZE: [count(100), 'maximum number of switchers per routing pass'],
   SVC_NODE_OFFLINE_AFTER_SECONDS: [count(120, 0), 'silence after which a node is offline, 0 = never'],
   SVC_AGENT_RELEASE_REPO: [
     z

@@ -1,7 +1,7 @@
 // Bodies that are held in memory whole: how large, how long they may take, how much of them at once.
 import { Readable } from 'node:stream'
 import { Fail } from '../../kernel/fail.ts'
-import { ConcurrencyLimit } from './places.ts'
+import { ConcurrencyLimit } from './concurrency.ts'
 
 /** Largest body of an unauthenticated caller, bytes: a login takes a few hundred. */
 export const STRANGER_LIMIT = 16 * 1024

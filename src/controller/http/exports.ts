@@ -1,6 +1,6 @@
 // Exports, and lists that are given whole: so many at once, ended when nobody reads them any more, or nobody may.
 import { Fail } from '../../kernel/fail.ts'
-import { ConcurrencyLimit } from './places.ts'
+import { ConcurrencyLimit } from './concurrency.ts'
 
 const MAX_PER_USER = 16
 const CHECK_MS = 5000

@@ -1,6 +1,6 @@
 // Endless answers. The source is asked only when the client can take more; nothing is buffered in between.
 import type { Clock } from '../../kernel/clock.ts'
-import { ConcurrencyLimit, tooManyStreams } from './places.ts'
+import { ConcurrencyLimit, tooManyStreams } from './concurrency.ts'
 import type { Incoming } from './route.ts'
 
 /** Where an endless answer comes from. */

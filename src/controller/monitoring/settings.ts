@@ -10,7 +10,7 @@ export const MONITORING_SETTINGS = {
   ],
   SVC_WATCHDOG_RUNNER_ENABLED: [choice(true), 'whether recordings and nodes are watched'],
   SVC_WATCHDOG_RUNNER_INTERVAL_SECONDS: [count(30), 'pause between watchdog passes'],
-  SVC_WATCHDOG_RUNNER_BATCH_SIZE: [count(1000), 'maximum of recordings per watchdog pass'],
+  SVC_WATCHDOG_RUNNER_BATCH_SIZE: [count(1000), 'maximum number of recordings per watchdog pass'],
   SVC_WATCHDOG_MAX_SAMPLE_SPAN_SECONDS: [count(30), 'longest time one meter frame stands for'],
   SVC_WATCHDOG_METER_MAX_AGE_SECONDS: [count(120), 'age from which the last meter frame counts as silence'],
   SVC_FORESIGHT_RUNNER_ENABLED: [choice(true), 'whether takes that are due are examined for what stands against them'],

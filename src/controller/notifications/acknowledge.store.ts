@@ -1,5 +1,4 @@
-import { derivedToken } from '../../crypto/derived.ts'
-import { hashToken } from '../../crypto/token.ts'
+import { derivedToken, hashToken } from '../../crypto/token.ts'
 import type { Db } from '../store/db.ts'
 import type { Recipient } from './queue.store.ts'
 import type { Subject } from './subjects.store.ts'

@@ -27,7 +27,7 @@ import { type Sending, sending, tester } from './sender.ts'
 import { type Settlement, settlement } from './settlement.ts'
 import { subjectStore } from './subjects.store.ts'
 import { type Telling, telling } from './telling.ts'
-import { transportBase } from './transports/base.ts'
+import { transportBase } from './transports/transport.ts'
 
 interface Deps {
   health: HealthApi

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { startWorker } from '../../kernel/workers.ts'
+import { startWorker } from '../../kernel/assets.ts'
 import type { Pulse } from './pulse.store.ts'
 
 export interface Examining {

@@ -172,10 +172,7 @@ function foreign({ names, url }: Reached, { headers, status }: Answered): Findin
   const kind = (headers['content-type'] ?? 'no type').split(';')[0]?.slice(0, MOST_QUOTED)
   return fail(
     `What answers at ${host} is no controller of Roomtone (status ${status}, ${kind})`,
-    asked(
-      `${check}: another product, another port or the sign-in page of the network answers. Which, this shows:`,
-      url,
-    ),
+    asked(`${check}: what answers may be another product or the sign-in page of the network. This shows which:`, url),
   )
 }
 

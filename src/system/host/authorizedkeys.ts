@@ -41,7 +41,8 @@ function trusted(file: string): string {
 
 function lineFor(publicKey: string, command: string | undefined): string {
   if (command === undefined) return publicKey
-  if (/["\\\r\n]/.test(command)) throw new Error(`This command cannot be written into authorized_keys: ${command}`)
+  if (/["\\\r\n]/.test(command))
+    throw new Error(`A command in authorized_keys cannot hold quotes, backslashes or line breaks: ${command}`)
   return `restrict,command="${command}" ${publicKey}`
 }
 

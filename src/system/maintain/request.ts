@@ -37,7 +37,9 @@ export function parseRequest(line: string): MaintainRequest {
   const { data, error } = MaintainRequest.safeParse(request)
   if (data) return data
   const faults = error.issues.map(({ code, message, path }) =>
-    code === 'unrecognized_keys' ? 'it has an unknown member' : `${path.join('.') || 'it'}: ${message}`,
+    code === 'unrecognized_keys'
+      ? 'it has a field that this version does not know'
+      : `${path.join('.') || 'it'}: ${message}`,
   )
   throw maintenanceError('misused', `Not a maintenance request: ${faults.join('; ')}.`)
 }

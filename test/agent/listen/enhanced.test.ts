@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads'
 import type { PcmFormat } from '../../../src/agent/audio/format.rules.ts'
 import { EMBEDDED_MODEL } from '../../../src/agent/enhance/model.rules.ts'
 import type { ListenDeps } from '../../../src/agent/listen/listen.ts'
-import { startWorker } from '../../../src/kernel/workers.ts'
+import { startWorker } from '../../../src/kernel/assets.ts'
 import { pcm, speech } from '../meters/sound.ts'
 import { asked, openingOf, Room, until } from './kit.ts'
 

@@ -190,7 +190,7 @@ const said: Words['refusals']['said'] = {
   'endDate lies before startDate': 'Das Ende liegt vor dem Anfang.',
   'expected 1 to 160 letters, digits or _ . : @ -': 'Erlaubt sind 1 bis 160 Buchstaben, Ziffern und _ . : @ -',
   'expected a Unix user name': 'Ein Unix-Benutzername ist nötig.',
-  'expected a date and time': 'Datum und Uhrzeit sind nötig.',
+  'expected a date and time such as 2026-03-29T14:05:00Z': 'Datum und Uhrzeit sind nötig, etwa 2026-03-29T14:05:00Z.',
   'expected a date and time from 1970 to 9998': 'Datum und Uhrzeit von 1970 bis 9998 sind nötig.',
   'expected a host name or an address': 'Ein Rechnername oder eine Adresse ist nötig.',
   'expected a time from 00:00 to 23:59': 'Eine Uhrzeit von 00:00 bis 23:59 ist nötig.',

@@ -150,3 +150,20 @@ export const audit = {
   program: 'Program',
   permission: 'Permission',
 }
+
+export const displays = {
+  title: 'Displays',
+  add: 'New display link',
+  explained: 'A link opens the wall on a screen without anyone signing in. It shows names and levels, nothing else.',
+  place: 'What it shows',
+  someRooms: 'some rooms',
+  expires: 'Expires (empty: never)',
+  until: 'valid until',
+  once: 'Open this address on the screen. It is shown once; whoever has it sees the levels.',
+  address: 'Address for the screen',
+  unused: 'not used yet',
+  revoke: 'Revoke',
+  revokeTitle: (name: string) => `Revoke ${name}`,
+  revokeExplained: 'Within a minute its screens show the sign-in page.',
+  spent: 'This display link was revoked or has expired. Ask whoever manages access for a new one.',
+}

@@ -130,5 +130,5 @@ export const notifications = {
   undelivered:
     'Nothing is sent so far: no channel carries people’s own mail. Whoever manages the settings can mark a mail channel for it, under Settings, Notifications.',
   unreadable:
-    'Nothing would ever come: mail tells of what you may see, and you may see alerts nowhere. Whoever manages access can give you a role and a place.',
+    'You would never get any mail: it covers only what you may see, and you may not see alerts anywhere. Whoever manages access can give you a role and a place.',
 }

@@ -1,4 +1,4 @@
-import { hashPairingCode, mintPairingCode } from '../../../crypto/pairing.ts'
+import { hashPairingCode, mintPairingCode } from '../../../crypto/token.ts'
 import { isoPlus } from '../../../kernel/clock.ts'
 import type { Db, Params } from '../../store/db.ts'
 

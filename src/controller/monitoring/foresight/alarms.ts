@@ -3,7 +3,7 @@ import type { HealthEvent, Severity } from '../../../wire/health.ts'
 import type { Audit } from '../../http/audit.ts'
 import { systemActor } from '../../http/principal.ts'
 import type { HealthStore } from '../health/health.store.ts'
-import { correlationOf } from '../health/lifecycle.rules.ts'
+import { changeOf } from '../health/lifecycle.rules.ts'
 
 const ACTOR = systemActor('foresight')
 
@@ -29,20 +29,7 @@ export function foresightAlarms(health: HealthStore, audit: Audit) {
     before: HealthEvent | undefined,
     after: HealthEvent,
     now: string,
-  ): void =>
-    audit.write(
-      {
-        action: `health.foresight.${kind}.${what}`,
-        actor: ACTOR,
-        after,
-        ...(before ? { before } : {}),
-        correlation: correlationOf(after),
-        outcome: 'succeeded',
-        permission: 'health:acknowledge',
-        target: { type: 'health_event', id: after.id, name: after.type },
-      },
-      now,
-    )
+  ): void => audit.write({ action: `health.foresight.${kind}.${what}`, actor: ACTOR, ...changeOf(after, before) }, now)
   return {
     open({ details, kind, nodeId, scheduleId, severity }: Telling, now: string): void {
       const { event } = health.open({ details, nodeId, openedAt: now, scheduleId, severity, type: typeOf(kind) }, now)

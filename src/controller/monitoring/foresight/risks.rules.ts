@@ -258,7 +258,7 @@ function certificate({ certificateUntil }: House, takes: readonly Arriving[]): H
   const [first] = threatened
   if (!first) return undefined
   const message =
-    'The certificate of the controller ends before takes that are due: recorders would neither be told to begin nor could deliver'
+    'The certificate of the controller expires before takes that are due: recorders would neither be told to begin nor could deliver'
   const more = { expiresAt: certificateUntil, takes: threatened.length }
   return {
     ...risk(

@@ -87,3 +87,14 @@ export const correlationOf = ({ id, nodeId, recordingId, scheduleId }: HealthEve
   ...(recordingId ? { recordingId } : {}),
   ...(scheduleId ? { scheduleId } : {}),
 })
+
+/** What the audit row of a watcher's change to an event holds besides who and what; `before` is absent for a new event. */
+export const changeOf = (after: HealthEvent, before?: HealthEvent) =>
+  ({
+    after,
+    ...(before ? { before } : {}),
+    correlation: correlationOf(after),
+    outcome: 'succeeded',
+    permission: 'health:acknowledge',
+    target: { type: 'health_event', id: after.id, name: after.type },
+  }) as const

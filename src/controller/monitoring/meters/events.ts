@@ -1,10 +1,9 @@
-import type { MeterStream } from '../../../wire/meters.ts'
+import type { LevelFrame, MeterFrame, MeterStream } from '../../../wire/meters.ts'
 import type { UserPrincipal } from '../../http/principal.ts'
 import type { Principals } from '../../http/principals.ts'
 import type { EventQueue, EventSource } from '../../http/sse.ts'
 import { type ChannelVisibility, channelVisibility, visibleFrame } from './channelvisibility.rules.ts'
 import type { LayoutStore } from './layout.store.ts'
-import { levelFrame } from './levels.rules.ts'
 import type { MeterSample, Meters } from './meters.store.ts'
 import type { MeterWatchers } from './watchers.ts'
 
@@ -81,5 +80,35 @@ export function meterEvents({
       if (watched.length > 0) watchers.renew(watcher, watched.filter(visibilityOf))
       return person?.permissions.has('node:read') === true
     },
+  }
+}
+
+/** Silence, dBFS. */
+const SILENCE = -120
+const tenths = (db: number): number => Math.max(SILENCE, Math.round(db * 10) / 10)
+
+/**
+ * A frame as meters on a screen need it: a tenth of the bytes, levels to 0.1 dB. `whole`: the newest one with quality, which
+ * quick ones do not have.
+ */
+function levelFrame(
+  { capturedAt, interfaceId, levels, nodeId, synthetic }: MeterFrame,
+  whole: MeterFrame | undefined,
+): LevelFrame {
+  const speaking = new Set(
+    whole?.levels.filter(({ quality }) => quality?.speechLike).map((level) => level.channelIndex),
+  )
+  const where = (which: (level: MeterFrame['levels'][number]) => boolean | undefined): number[] =>
+    levels.filter(which).map(({ channelIndex }) => channelIndex)
+  return {
+    at: capturedAt,
+    channels: where(() => true),
+    clip: where(({ clipping }) => clipping),
+    interfaceId,
+    nodeId,
+    peak: levels.map(({ peakDbfs }) => tenths(peakDbfs)),
+    rms: levels.map(({ rmsDbfs }) => tenths(rmsDbfs)),
+    speech: where(({ channelIndex }) => speaking.has(channelIndex)),
+    ...(synthetic ? { synthetic } : {}),
   }
 }

@@ -6,7 +6,7 @@ import type { Audit } from '../../http/audit.ts'
 import { systemActor } from '../../http/principal.ts'
 import type { SchedulesApi } from '../../schedules/api.ts'
 import type { HealthApi } from '../health/api.ts'
-import { correlationOf } from '../health/lifecycle.rules.ts'
+import { changeOf } from '../health/lifecycle.rules.ts'
 import type { Accepted } from './api.ts'
 import { keepsApart, messagesOf, severityOf, verdictsOf, type Wanted, wantedOf } from './preflight.rules.ts'
 import type { PreflightStore } from './preflights.store.ts'
@@ -125,19 +125,8 @@ function preflightEvents({ audit, health, preflights }: Parts) {
     const [ended] = health.autoResolve([id], { by: ACTOR.id, reason }, now)
     preflights.tell(scheduleId, undefined)
     if (!ended) return undefined
-    audit.write(
-      {
-        action: 'health.foresight.preflight.resolved',
-        actor: ACTOR,
-        after: ended.after,
-        before: ended.before,
-        correlation: correlationOf(ended.after),
-        outcome: 'succeeded',
-        permission: 'health:acknowledge',
-        target: { type: 'health_event', id, name: TYPE },
-      },
-      now,
-    )
+    const change = changeOf(ended.after, ended.before)
+    audit.write({ action: 'health.foresight.preflight.resolved', actor: ACTOR, ...change }, now)
     return id
   }
   return {

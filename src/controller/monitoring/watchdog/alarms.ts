@@ -2,7 +2,7 @@ import type { HealthEvent, Severity } from '../../../wire/health.ts'
 import type { Audit } from '../../http/audit.ts'
 import { systemActor } from '../../http/principal.ts'
 import type { HealthStore } from '../health/health.store.ts'
-import { correlationOf } from '../health/lifecycle.rules.ts'
+import { changeOf } from '../health/lifecycle.rules.ts'
 
 /** What an alarm is about. */
 export interface Subject {
@@ -37,20 +37,7 @@ export function alarms(health: HealthStore, audit: Audit) {
     before: HealthEvent | undefined,
     after: HealthEvent,
     now: string,
-  ) =>
-    audit.write(
-      {
-        action: `health.watchdog.${stem}.${what}`,
-        actor: ACTOR,
-        after,
-        ...(before ? { before } : {}),
-        correlation: correlationOf(after),
-        outcome: 'succeeded',
-        permission: 'health:acknowledge',
-        target: { type: 'health_event', id: after.id, name: after.type },
-      },
-      now,
-    )
+  ) => audit.write({ action: `health.watchdog.${stem}.${what}`, actor: ACTOR, ...changeOf(after, before) }, now)
   // Read in the transaction that writes: somebody may have moved or annotated it since the pass began.
   const unresolved = (id: string): HealthEvent | undefined => {
     const event = health.find(id)

@@ -1,5 +1,8 @@
 // What a notification is to a channel, and what a channel's transport promises. Transports know no database.
 import type { SecureContext } from 'node:tls'
+import type { Clock } from '../../../kernel/clock.ts'
+import { secureContext } from '../../../system/host/trust.ts'
+import type { Config } from '../../config.ts'
 
 /** One message, as every channel gets it. Texts may be of any length and hold line breaks or markup: transports see to that. */
 export interface Message {
@@ -41,6 +44,23 @@ export interface TransportBase {
   allowPrivate: boolean
   /** The controller itself, which is never called: its origins (`SVC_PUBLIC_URL`), and the port it listens on. */
   own: { origins: readonly string[]; port: number }
+}
+
+type Reached = Pick<Config, 'SVC_PORT' | 'SVC_PUBLIC_URL' | 'SVC_TRUSTED_CA_FILE' | 'SVC_WEBHOOK_ALLOW_PRIVATE'>
+
+/** What all transports of a controller share. The authorities are read at the first use: that parses hundreds of certificates. */
+export function transportBase(config: Reached, clock: Clock): TransportBase {
+  let context: SecureContext | undefined
+  const { SVC_PORT: port, SVC_PUBLIC_URL: url, SVC_TRUSTED_CA_FILE: alsoFile } = config
+  return {
+    allowPrivate: config.SVC_WEBHOOK_ALLOW_PRIVATE,
+    now: () => clock.now(),
+    own: { origins: url === undefined ? [] : [new URL(url).origin], port },
+    get tls() {
+      context ??= secureContext({ alsoFile })
+      return { secureContext: context }
+    },
+  }
 }
 
 /** How a message arrived. `warning`: who did not get it although others did, in a sentence (mail to several people). */

@@ -1,8 +1,8 @@
 // A short code where a person types at a box: it is traded for a bootstrap token, once, for a few minutes.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hashPairingCode, mintPairingCode } from '../../../../src/crypto/pairing.ts'
 import { generateSshKey } from '../../../../src/crypto/sshkey.ts'
+import { hashPairingCode, mintPairingCode } from '../../../../src/crypto/token.ts'
 import { PAIRING_ALPHABET, pairingCodeOf, shownPairingCode } from '../../../../src/kernel/pairing.ts'
 import { listening } from '../../../kit/http.ts'
 import { type Kit, kit } from '../../../kit/kit.ts'
