@@ -177,7 +177,7 @@ export class Library {
     const { updatedAt } = destinations.get(destinationId)
     const known = this.stores.get(destinationId)
     if (known?.updatedAt === updatedAt) return known.objects
-    void known?.objects.close()
+    known?.objects.retire()
     const objects = new Objects(destinations.open(destinationId).s3)
     this.stores.set(destinationId, { objects, updatedAt })
     return objects
