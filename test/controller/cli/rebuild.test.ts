@@ -252,6 +252,28 @@ test('the newest word counts, and a manifest cannot claim a file that has its ow
   await k.close()
 })
 
+test('links lead nowhere, neither as folders nor in paths that a manifest names, and the report names them', async (t) => {
+  const [on, outside] = [await lostDatabase(t), dataDir(t)]
+  const place = recordings(on, 'ad-hoc', `rec_b.flac${SUFFIX}`)
+  const manifest = JSON.parse(fs.readFileSync(place, 'utf8')) as TakeManifest
+  fs.writeFileSync(path.join(outside, 'master.wav'), pattern(500))
+  fs.symlinkSync(outside, recordings(on, 'linked'))
+  fs.symlinkSync(path.join(outside, 'master.wav'), recordings(on, 'ad-hoc', 'alias.wav'))
+  const master = { ...manifest.renditions[0]!, path: 'linked/master.wav', rendition: 'raw' as const, sizeBytes: 500 }
+  manifest.renditions.push(master)
+  fs.writeFileSync(place, JSON.stringify(manifest))
+  const { status, stderr, stdout } = rebuild(on)
+  assert.equal(status, 0, stderr)
+  assert.match(stdout, /^2 takes found; 0 manifests damaged; 0 files without manifest\.$/m)
+  for (const name of ['linked', 'ad-hoc/alias.wav'])
+    assert.match(stdout, new RegExp(`^a link, not followed: ${name}$`, 'm'))
+  const k = opened(on)
+  assert.deepEqual(k.rows(`SELECT path FROM recording_files WHERE recording_id = 'rec_b'`), [
+    { path: 'ad-hoc/rec_b.flac' },
+  ])
+  await k.close()
+})
+
 test('a manifest that claims the id of another take is not believed, whatever its date: both are named, and both takes stay', async (t) => {
   const on = await lostDatabase(t)
   const real = JSON.parse(fs.readFileSync(recordings(on, 'ad-hoc', `rec_a.mp3${SUFFIX}`), 'utf8')) as TakeManifest
