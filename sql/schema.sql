@@ -362,6 +362,11 @@ CREATE TABLE job_kinds (
   UNIQUE (node_id, status, backend, interface, words)
 ) STRICT;
 
+CREATE TABLE library_walks (
+  destination_id TEXT PRIMARY KEY NOT NULL REFERENCES upload_destinations (id) ON DELETE CASCADE,
+  seq            INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE manifest_queue (
   recording_id    TEXT NOT NULL REFERENCES recordings (id) ON DELETE CASCADE,
   destination_id  TEXT NOT NULL DEFAULT '',
@@ -1541,6 +1546,11 @@ CREATE TRIGGER jobs_moved AFTER UPDATE OF status, claimed_by, failure_reason, no
 WHEN (old.status, old.claimed_by, old.failure_reason, old.node_id) IS NOT (new.status, new.claimed_by, new.failure_reason, new.node_id)
 BEGIN
   UPDATE recording_jobs SET cell = NULL WHERE seq = new.seq;
+END;
+
+CREATE TRIGGER library_begun AFTER UPDATE OF keeps_library ON upload_destinations
+WHEN new.keeps_library = 1 AND old.keeps_library = 0 BEGIN
+  INSERT INTO library_walks (destination_id) VALUES (new.id) ON CONFLICT DO UPDATE SET seq = 0;
 END;
 
 CREATE TRIGGER manifest_of_chunk AFTER INSERT ON recording_chunk_files BEGIN

@@ -1,4 +1,4 @@
-// Turns errors of the network, the disk and the database into words a person can act on.
+// Turns errors of the network, the disk and the database into words a person can act on, and numbers into sentences.
 
 /** Fields that errors of Node, of its HTTP clients and of SQLite carry. */
 interface SystemError extends Error {
@@ -118,3 +118,6 @@ export function systemWords(e: unknown, at?: string): string | undefined {
 /** The same; what it has no words for says so itself. */
 export const faultWords = (e: unknown, at?: string): string =>
   systemWords(e, at) ?? (e instanceof Error ? e.message : String(e))
+
+/** A number with what is counted: `1 take`, `2 takes`. */
+export const counted = (n: number, one: string, many = `${one}s`): string => `${n} ${n === 1 ? one : many}`

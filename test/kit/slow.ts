@@ -10,15 +10,16 @@ export interface Slow {
   socket: net.Socket
 }
 
-/** Sends a request's head and the beginning of its body; resolves when the server has begun with it. */
+/** Sends a request's head and the beginning of its body, `from` an own address; resolves when the server has begun with it. */
 export async function slowly(
   url: string,
   request: string,
   headers: Record<string, string>,
   begin = '{',
+  from?: string,
 ): Promise<Slow> {
   const { hostname, port } = new URL(url)
-  const socket = net.connect(Number(port), hostname)
+  const socket = net.connect({ host: hostname, localAddress: from, port: Number(port) })
   let text = ''
   socket.on('data', (chunk) => {
     text += chunk.toString('latin1')

@@ -7,7 +7,7 @@ import { hasCode } from '../../kernel/durable.ts'
 import { misuse } from '../../kernel/fail.ts'
 import { sizeText } from '../../kernel/size.ts'
 import { version } from '../../kernel/version.ts'
-import { faultWords } from '../../kernel/words.ts'
+import { counted, faultWords } from '../../kernel/words.ts'
 import { copyDatabase } from '../store/backup.ts'
 import { Db } from '../store/db.ts'
 import { schemaOf } from '../store/migrate.ts'
@@ -119,8 +119,9 @@ async function keyNote(dir: string, place: ControllerFiles, wanted: boolean): Pr
   }
 }
 
-function reportText({ bytes, copied, damaged, files, missing }: TakesReport): string {
-  const lines = [`audio: ${files} files, ${sizeText(bytes)}; ${copied} copied now.`]
+function reportText({ bytes, copied, damaged, elsewhere, files, missing }: TakesReport): string {
+  const lines = [`audio: ${counted(files, 'file')}, ${sizeText(bytes)}; ${copied} copied now.`]
+  if (elsewhere > 0) lines.push(`at destinations alone, and not in this backup: ${counted(elsewhere, 'file')}`)
   for (const file of missing) lines.push(`missing: ${file}`)
   for (const file of damaged) lines.push(`damaged, not copied: ${file}`)
   return `${lines.join('\n')}\n`

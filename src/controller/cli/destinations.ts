@@ -31,12 +31,7 @@ interface Destination {
  * @throws UserError without the key that opens the destinations' secrets.
  */
 export function fromDestinations(db: Db, { config }: ControllerFiles, tell: (line: string) => void): Source {
-  const key = deriveKey(sealingSecret(config))
-  const destinations = destinationStore(
-    db,
-    () => key,
-    () => undefined,
-  )
+  const destinations = openedDestinations(db, config)
   const uploads = uploadsOf(db)
   const open = new Map<string, Destination | undefined>()
   const destination = (id: string): Destination | undefined => {
@@ -51,6 +46,16 @@ export function fromDestinations(db: Db, { config }: ControllerFiles, tell: (lin
     }
     return undefined
   }
+}
+
+/** The destinations of a database, with their secrets. @throws UserError without the key that opens them */
+export function openedDestinations(db: Db, config: Config): DestinationStore {
+  const key = deriveKey(sealingSecret(config))
+  return destinationStore(
+    db,
+    () => key,
+    () => undefined,
+  )
 }
 
 /** The successful uploads of exactly this content, newest first. */

@@ -20,6 +20,8 @@ export interface TakesReport {
   bytes: number
   copied: number
   damaged: string[]
+  /** Files that are at destinations alone: they stay there. */
+  elsewhere: number
   files: number
   missing: string[]
 }
@@ -57,7 +59,7 @@ export const either =
 
 /** Copies the audio of a database from a source into a directory; a file that is there with its size is left alone. */
 export async function copyTakes(db: Db, from: Source, to: string, tell: (line: string) => void): Promise<TakesReport> {
-  const report: TakesReport = { bytes: 0, copied: 0, damaged: [], files: 0, missing: [] }
+  const report: TakesReport = { bytes: 0, copied: 0, damaged: [], elsewhere: countElsewhere(db), files: 0, missing: [] }
   for (const file of storedFiles(db)) {
     const outcome = await copyTake(file, from, to)
     if (outcome === 'missing' || outcome === 'damaged') report[outcome].push(file.path)
@@ -70,6 +72,9 @@ export async function copyTakes(db: Db, from: Source, to: string, tell: (line: s
   }
   return report
 }
+
+const countElsewhere = (db: Db): number =>
+  db.stmt<object, { n: number }>('SELECT count(*) AS n FROM recording_files WHERE local = 0').get({})?.n ?? 0
 
 async function copyTake(
   file: StoredFile,
@@ -102,9 +107,9 @@ export async function writeWithChecksum(file: string, from: Readable): Promise<s
   return `sha256:${hash.digest('hex')}`
 }
 
-/** Checksum of a stored file in the database's format. */
-export async function checksumOf(file: string): Promise<string> {
+/** Checksum of a stored file in the database's format. @throws AbortError once `signal` aborts */
+export async function checksumOf(file: string, signal?: AbortSignal): Promise<string> {
   const hash = createHash('sha256')
-  await pipeline(createReadStream(file), hash)
+  await pipeline(createReadStream(file, { signal }), hash)
   return `sha256:${hash.digest('hex')}`
 }

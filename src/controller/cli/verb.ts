@@ -88,6 +88,21 @@ export function progress(): (line: string) => void {
   }
 }
 
+/** Aborts at the first Ctrl-C or SIGTERM, so that what was found is still told; a second one ends the program. */
+export function interruption(): { over(): void; signal: AbortSignal } {
+  const ending = new AbortController()
+  const over = (): void => {
+    for (const name of SIGNALS) process.off(name, end)
+  }
+  const end = (): void => {
+    over()
+    ending.abort()
+  }
+  for (const name of SIGNALS) process.on(name, end)
+  return { over, signal: ending.signal }
+}
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const
+
 export function say(text: string): number {
   process.stdout.write(text)
   return 0

@@ -47,10 +47,52 @@ const timedOut = (deadlineMs: number): Fail =>
     `The request body took longer than ${deadlineMs / 1000} s: send it again, without pauses`,
   )
 const retrySoon = { headers: { 'retry-after': '5' } }
+const crowded = (): Fail =>
+  new Fail(503, 'too_many_bodies', 'Too many request bodies at once: try again in a few seconds', retrySoon)
 
+/** A body that is being received. */
+interface Receiving {
+  /** Refuses it at once, for somebody else. */
+  giveWay(): void
+}
+
+/** Bodies that are being received, by caller. */
+function waiting() {
+  const byCaller = new Map<string, Set<Receiving>>()
+  return {
+    enter(caller: string, one: Receiving): void {
+      byCaller.set(caller, (byCaller.get(caller) ?? new Set()).add(one))
+    },
+    leave(caller: string, one: Receiving): void {
+      const own = byCaller.get(caller)
+      own?.delete(one)
+      if (own?.size === 0) byCaller.delete(caller)
+    },
+    /** The oldest one of whoever has most of them; undefined when `caller` has as many. */
+    longest(caller: string): Receiving | undefined {
+      let most = byCaller.get(caller)
+      for (const own of byCaller.values()) if (own.size > (most?.size ?? 0)) most = own
+      return most === byCaller.get(caller) ? undefined : most?.values().next().value
+    },
+  }
+}
+
+/**
+ * So many at once. Where there is no room, whoever has most that are not whole yet gives way to who has fewer: connections that
+ * send a head and then nothing cost nobody else a request.
+ */
 export function bodies({ deadlineMs, overallBytes, perCaller }: BodyLimits): Bodies {
   const places = new ConcurrencyLimit(perCaller)
+  const receiving = waiting()
   let all = 0
+
+  const makeRoom = (caller: string, bytes: number): void => {
+    while (all + bytes > overallBytes) {
+      const longest = receiving.longest(caller)
+      if (!longest) throw crowded()
+      longest.giveWay()
+    }
+  }
 
   /** @returns the function that gives the place and the bytes back */
   const admit = (caller: string, bytes: number): (() => void) => {
@@ -62,13 +104,30 @@ export function bodies({ deadlineMs, overallBytes, perCaller }: BodyLimits): Bod
         `More than ${perCaller} request bodies at once: send fewer together`,
         retrySoon,
       )
-    if (all + bytes > overallBytes)
-      throw new Fail(503, 'too_many_bodies', 'Too many request bodies at once: try again in a few seconds', retrySoon)
+    makeRoom(caller, bytes)
     const leave = places.take(caller)
     all += bytes
+    let held = bytes
     return () => {
       leave()
-      all -= bytes
+      all -= held
+      held = 0
+    }
+  }
+  const received = async (chunks: Readable, caller: string, maxBytes: number, leave: () => void) => {
+    const { parts, refuse } = readStream(chunks, maxBytes, deadlineMs)
+    const own: Receiving = {
+      giveWay() {
+        receiving.leave(caller, own)
+        leave()
+        refuse(crowded())
+      },
+    }
+    receiving.enter(caller, own)
+    try {
+      return await parts
+    } finally {
+      receiving.leave(caller, own)
     }
   }
   return {
@@ -78,7 +137,7 @@ export function bodies({ deadlineMs, overallBytes, perCaller }: BodyLimits): Bod
       const leave = admit(caller, Math.max(declared ?? maxBytes, LEAST_COUNTED))
       try {
         const parts = await (chunks instanceof Readable
-          ? readStream(chunks, maxBytes, deadlineMs)
+          ? received(chunks, caller, maxBytes, leave)
           : readIterable(chunks, maxBytes))
         void held.finally(leave)
         return parts
@@ -90,8 +149,8 @@ export function bodies({ deadlineMs, overallBytes, perCaller }: BodyLimits): Bod
   }
 }
 
-/** Listens to the stream's events: an iterator over a socket would cost more than parsing a heartbeat. */
-function readStream(stream: Readable, maxBytes: number, deadlineMs: number): Promise<Uint8Array[]> {
+/** Listens to the stream's events: an iterator over a socket would cost more than parsing a heartbeat. `refuse` ends it early. */
+function readStream(stream: Readable, maxBytes: number, deadlineMs: number) {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array[]>()
   const parts: Uint8Array[] = []
   let size = 0
@@ -113,7 +172,7 @@ function readStream(stream: Readable, maxBytes: number, deadlineMs: number): Pro
   })
   stream.once('error', () => refuse(brokenOff()))
   stream.once('close', () => stream.readableEnded || refuse(brokenOff()))
-  return promise
+  return { parts: promise, refuse }
 }
 
 // The client's socket error is not a bug of ours.

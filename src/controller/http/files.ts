@@ -55,8 +55,8 @@ interface Sent {
 export interface ByteSource {
   /** Called once the answer has a body; what it throws is the answer instead. */
   open(range: ByteRange): ReadableStream<Uint8Array> | Promise<ReadableStream<Uint8Array>>
-  /** In place of an answer with the whole or a part of it. */
-  elsewhere?: (() => Promise<Response>) | undefined
+  /** In place of an answer with the whole or a part of it, where there is one. */
+  elsewhere?: (() => Promise<Response | undefined>) | undefined
   size: number
 }
 
@@ -111,7 +111,8 @@ async function content(
     throw new Fail(416, 'range_not_satisfiable', 'The range is outside of the file', {
       headers: { 'Content-Range': `bytes */${size}` },
     })
-  if (source.elsewhere && request.method === 'GET') return source.elsewhere()
+  const away = request.method === 'GET' ? await source.elsewhere?.() : undefined
+  if (away) return away
   const range = asked === 'whole' ? { start: 0, end: size - 1 } : asked
   headers.set('Content-Type', file.contentType)
   headers.set('Content-Disposition', contentDisposition(file.disposition, file.name))

@@ -155,6 +155,17 @@ export function enqueueStore(parts: Parts) {
       const [item] = sources.map((source) => add(recording, source, policy, destination, reason, now))
       return item as UploadItem
     },
+    /** Queues what of a recording was never sent where `policyId` sends it. */
+    enqueueRest(recordingId: string, policyId: string, now: string): UploadItem[] {
+      const recording = recordings.get(recordingId)
+      const policy = policies.get(policyId)
+      const destination = policy.destinationId && destinations.find(policy.destinationId)
+      if (!destination) return []
+      const items = sourcesOf(recordingId, destination).map((source) =>
+        add(recording, source, policy, destination, undefined, now),
+      )
+      return items.filter(({ status }) => isActive(status))
+    },
     /** Queues newly cached files by the recording's own policies, once per destination and folder. */
     enqueueCached(recordingId: string, now: string, piece?: Piece): UploadItem[] {
       const recording = recordings.get(recordingId)

@@ -14,6 +14,8 @@ import { type DestinationStore, destinationStore } from './destinations.store.ts
 import { s3Driver } from './drivers.s3.ts'
 import { findSmbclient, NO_SMBCLIENT, smbDriver } from './drivers.smb.ts'
 import { autoEnqueue, enqueueStore } from './enqueue.store.ts'
+import { backlogRunner } from './library/backlog.runner.ts'
+import { backlogStore } from './library/backlog.store.ts'
 import { type Damages, damages } from './library/damages.ts'
 import { Library } from './library/library.ts'
 import { multipartRunner } from './library/multiparts.runner.ts'
@@ -59,6 +61,7 @@ export function createUploads(base: Base, deps: Deps): Module<UploadsApi> {
   const masters = config.SVC_UPLOAD_RAW_MASTERS ?? config.SVC_DATABASE_REPLICATED
   const enqueues = enqueueStore({ db, destinations, ids, masters, policies, queue, recordings })
   const enqueueCached = autoEnqueue(db, enqueues, chunks, audit)
+  const backlog = backlogRunner({ audit, backlog: backlogStore(db), db, enqueues })
   const troubles = troubleStore(db, destinations)
   const beyond = libraryOf(base, deps, destinations)
   const uploader = uploaderOf(base, deps, { ...beyond, destinations, drivers, queue, troubles })
@@ -85,9 +88,10 @@ export function createUploads(base: Base, deps: Deps): Module<UploadsApi> {
       ...uploadQueueRoutes({ enqueues, fallback: BUILT_IN.upload, queue, visibility, recordings }),
       ...uploadRunnerRoutes({ log, queue, visibility, uploader }),
     ],
-    runners: [uploader.runner(), beside.runner, ...beyond.runners],
+    runners: [uploader.runner(), beside.runner, backlog, ...beyond.runners],
     start: () => beyond.library.start(),
     stop: async () => {
+      backlog.stop()
       beyond.stop()
       beside.stop()
       await uploader.stop()

@@ -20,6 +20,13 @@ export const isRetryable = (status: UploadStatus): boolean => status === 'failed
 /** Whether a stored file is the raw master of a take: its path says so (docs/contract/recordings.md: Files). */
 export const isMaster = (path: string | undefined): boolean => /\.raw\.([^/]+\.)?[^./]+$/.test(path ?? '')
 
+/** The end of a recording's id, as names at a destination have it: letters, digits, `_` and `-`. */
+export const idTail = (recordingId: string): string =>
+  recordingId
+    .replace(/^rec_/, '')
+    .replace(/[^\w-]/g, '')
+    .slice(-12)
+
 /**
  * The name at the destination: the recording's name and the end of its id, so that two takes of the same name never overwrite
  * each other; a chunk's number and `.raw` of a master are added (docs/contract/uploads.md: Names at a destination).
@@ -28,10 +35,7 @@ export function remoteName(recording: Pick<Recording, 'id' | 'name'>, path: stri
   const name = downloadName(recording, path).unicode
   const dot = name.lastIndexOf('.')
   const stem = shortened(name.slice(0, dot).replace(/^[\s.-]+/, '') || 'recording')
-  const own = recording.id
-    .replace(/^rec_/, '')
-    .replace(/[^\w-]/g, '')
-    .slice(-12)
+  const own = idTail(recording.id)
   const part = chunkIndex === undefined ? '' : `_part${String(chunkIndex).padStart(4, '0')}`
   return `${stem}_${own}${part}${isMaster(path) ? '.raw' : ''}${name.slice(dot)}`
 }

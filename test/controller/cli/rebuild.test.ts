@@ -252,6 +252,70 @@ test('the newest word counts, and a manifest cannot claim a file that has its ow
   await k.close()
 })
 
+test('links lead nowhere, neither as folders nor in paths that a manifest names, and the report names them', async (t) => {
+  const [on, outside] = [await lostDatabase(t), dataDir(t)]
+  const place = recordings(on, 'ad-hoc', `rec_b.flac${SUFFIX}`)
+  const manifest = JSON.parse(fs.readFileSync(place, 'utf8')) as TakeManifest
+  fs.writeFileSync(path.join(outside, 'master.wav'), pattern(500))
+  fs.symlinkSync(outside, recordings(on, 'linked'))
+  fs.symlinkSync(path.join(outside, 'master.wav'), recordings(on, 'ad-hoc', 'alias.wav'))
+  const master = { ...manifest.renditions[0]!, path: 'linked/master.wav', rendition: 'raw' as const, sizeBytes: 500 }
+  manifest.renditions.push(master)
+  fs.writeFileSync(place, JSON.stringify(manifest))
+  const { status, stderr, stdout } = rebuild(on)
+  assert.equal(status, 0, stderr)
+  assert.match(stdout, /^2 takes found; 0 manifests damaged; 0 files without manifest\.$/m)
+  for (const name of ['linked', 'ad-hoc/alias.wav'])
+    assert.match(stdout, new RegExp(`^a link, not followed: ${name}$`, 'm'))
+  const k = opened(on)
+  assert.deepEqual(k.rows(`SELECT path FROM recording_files WHERE recording_id = 'rec_b'`), [
+    { path: 'ad-hoc/rec_b.flac' },
+  ])
+  await k.close()
+})
+
+test('a manifest that claims the id of another take is not believed, whatever its date: both are named, and both takes stay', async (t) => {
+  const on = await lostDatabase(t)
+  const real = JSON.parse(fs.readFileSync(recordings(on, 'ad-hoc', `rec_a.mp3${SUFFIX}`), 'utf8')) as TakeManifest
+  const forged = (name: string, rendition: 'enhanced' | 'primary', tellsOthers: boolean, bytes: Buffer): void => {
+    const checksum = `sha256:${createHash('sha256').update(bytes).digest('hex')}`
+    const own = { ...real.renditions[0]!, checksum, path: `ad-hoc/${name}`, rendition, sizeBytes: bytes.length }
+    const manifest: TakeManifest = {
+      ...real,
+      file: { checksum, rendition },
+      recording: { ...real.recording, name: 'Forged' },
+      renditions: [own, ...(tellsOthers ? real.renditions : [])],
+      writtenAt: '2031-01-01T00:00:00.000Z',
+    }
+    fs.writeFileSync(recordings(on, 'ad-hoc', name), bytes)
+    fs.writeFileSync(recordings(on, 'ad-hoc', name + SUFFIX), JSON.stringify(manifest))
+  }
+  forged('Algebra.mp3', 'primary', false, pattern(100))
+  forged('Botanik.mp3', 'enhanced', true, pattern(200))
+  // Named as a take of the recording would be: which of the two is the real one nobody can tell.
+  forged('rec_a.other.mp3', 'primary', false, pattern(300))
+  const { status, stderr, stdout } = rebuild(on)
+  assert.equal(status, 0, stderr)
+  assert.match(stdout, /^3 manifests not believed, for another one says otherwise: both are named above\.$/m)
+  for (const name of ['Algebra.mp3', 'Botanik.mp3'])
+    assert.match(
+      stdout,
+      new RegExp(`^contradicting manifests: ad-hoc/${name} and ad-hoc/rec_a\\..* tell of one recording`, 'm'),
+    )
+  assert.match(stdout, /^contradicting manifests: .*ad-hoc\/rec_a\.other\.mp3/m)
+  const k = opened(on)
+  const files = 'SELECT r.name, f.path FROM recordings r JOIN recording_files f ON f.recording_id = r.id'
+  const rows = k.rows<{ name: string; path: string }>(`${files} ORDER BY f.path`)
+  assert.deepEqual(
+    rows.map(({ path: file }) => file),
+    ['Algebra.mp3', 'Botanik.mp3', 'rec_a.mp3', 'rec_a.other.mp3', 'rec_a.raw.wav', 'rec_b.flac'].map(
+      (name) => `ad-hoc/${name}`,
+    ),
+  )
+  for (const { name, path: file } of rows.slice(0, 2)) assert.equal(`ad-hoc/${name}`, file)
+  await k.close()
+})
+
 test('what a rebuild left that was killed harms neither the next one nor the takes', async (t) => {
   const on = await lostDatabase(t)
   const takesBefore = bytesOf(recordings(on))

@@ -65,6 +65,24 @@ test('a stranger has so many bodies under way; who is known does not wait for hi
   await k.close()
 })
 
+test('connections of many networks that send a head and no body cost nobody a sign-in: they give way', async () => {
+  const k = kit()
+  const { close, url } = await listening(k)
+  const open = { 'content-length': '2000', 'content-type': 'application/json' }
+  const networks = Array.from({ length: 17 }, (_, n) => `127.0.1.${n + 1}`)
+  const slow = await Promise.all(
+    networks.flatMap((from) =>
+      Array.from({ length: 32 }, () => slowly(url, 'POST /api/v1/auth/login', open, '{', from)),
+    ),
+  )
+  // They are all under way once some of them were refused for the others.
+  while (!slow.some((one) => statusOf(one) === 503)) await Promise.race(slow.map(({ socket }) => once(socket, 'data')))
+  for (let times = 0; times < 3; times++) assert.equal((await login(url)).status, 401)
+  for (const { socket } of slow) socket.destroy()
+  await close()
+  await k.close()
+})
+
 test('one node has so many bodies under way; another one does not wait for it', async () => {
   const k = kit()
   const [hostile, honest] = [await k.enroll('A'), await k.enroll('B')]

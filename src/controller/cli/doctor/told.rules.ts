@@ -1,4 +1,5 @@
 // Whether anybody hears of what the controller finds (docs/operations.md: Who is told).
+import { counted } from '../../../kernel/words.ts'
 import { UNITS } from '../../../system/host/places.ts'
 import { ALERTS } from '../../../wire/alerts.en.ts'
 import { advice, type Finding } from '../../../wire/doctor.ts'
@@ -51,8 +52,6 @@ export function judgeTold({ people, rules }: Told, { SVC_NOTIFICATIONS_ENABLED: 
     status: 'warn',
   }
 }
-
-const counted = (n: number, one: string, many = `${one}s`): string => `${n} ${n === 1 ? one : many}`
 
 /** Whether each channel works that is relied on. */
 export function judgeChannels({ channels }: Pick<Told, 'channels'>): Finding {

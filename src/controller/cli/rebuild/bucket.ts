@@ -71,12 +71,16 @@ function begun<T>(work: Promise<T>): Promise<T> {
 
 /** The oldest of those that wait, until `left` are left. */
 function* untold(waiting: Map<string, BucketObject>, left: number): Generator<Untold> {
-  for (const [key, { etag, modifiedAt, sizeBytes }] of waiting) {
+  for (const [key, object] of waiting) {
     if (waiting.size <= left) return
     waiting.delete(key)
-    yield { etag, modifiedAt, place: key, sizeBytes }
+    yield untoldOf(object)
   }
 }
+
+const untoldOf = ({ etag, key: place, modifiedAt, sizeBytes }: BucketObject): Untold => ({
+  ...{ etag, modifiedAt, place, sizeBytes },
+})
 
 async function finding(
   bucket: Bucket,
@@ -91,7 +95,7 @@ async function finding(
     const text = await textOf(await bucket.read(object.key), MAX_MANIFEST_BYTES)
     const { manifest, own } = parsedManifest(text)
     if (own.sizeBytes !== take.sizeBytes) return { damaged: 'its take has another size', place }
-    return { entries: [own], etag: take.etag, manifest, place }
+    return { entries: [own], etag: take.etag, manifest, place, untold: untoldOf(take) }
   } catch (e) {
     // A store that does not answer ends it all; one object that it does not give is one that cannot be used.
     if (e instanceof DriverError && !OF_ONE_OBJECT.test(e.message)) throw e

@@ -9,6 +9,8 @@ export type Finding =
       etag?: string | null
       manifest: TakeManifest
       place: string
+      /** Its file, where nothing else will find it if the manifest is refused. */
+      untold?: Untold
     }
   | { damaged: string; place: string }
 

@@ -117,13 +117,16 @@ export function rebuiltLibrary(db: Db, { remote }: { remote: boolean }) {
     count: (): number => count.get({})?.n ?? 0,
     /** Whether a recording has this id. */
     has: recording.has,
-    /** The recording of a manifest, with those of its files that are there; false when they belong to another one. */
-    put(manifest: TakeManifest, entries: readonly Entry[]): boolean {
+    /**
+     * The recording of a manifest, with those of its files that are there; false when they belong to another one. What is known
+     * of a recording changes only by one that is `trusted`.
+     */
+    put(manifest: TakeManifest, entries: readonly Entry[], trusted: boolean): boolean {
       const { id } = manifest.recording
       if (entries.some(({ path }) => isTaken(id, path))) return false
       const chunks = entries.filter((entry): entry is ChunkFile => 'index' in entry)
       const renditions = entries.filter((entry): entry is RenditionFile => 'joined' in entry)
-      recording.put(manifest, { cached: renditions.length > 0, remote })
+      if (trusted || !recording.has(id)) recording.put(manifest, { cached: renditions.length > 0, remote })
       for (const { details, durationSeconds = null, jobId = null, joined, ...one } of renditions)
         file.run({
           ...one,

@@ -13,8 +13,8 @@ type Entry = ChunkFile | RenditionFile
 const NAMES_PER_READ = 512
 const isTake = (name: string): boolean => CODECS.some((codec) => name.endsWith(`.${codec}`))
 
-/** Regular files below `takes`, relative to it; links are followed nowhere. */
-async function* filesBelow(takes: string): AsyncGenerator<string> {
+/** Regular files below `takes`, relative to it; links are followed nowhere, and told to `linked`. */
+async function* filesBelow(takes: string, linked: (name: string) => void = () => {}): AsyncGenerator<string> {
   const waiting = ['']
   for (let dir = waiting.pop(); dir !== undefined; dir = waiting.pop())
     for await (const entry of await fs.promises.opendir(path.join(takes, dir), { bufferSize: NAMES_PER_READ })) {
@@ -22,12 +22,13 @@ async function* filesBelow(takes: string): AsyncGenerator<string> {
       const name = path.join(dir, entry.name)
       if (entry.isDirectory()) waiting.push(name)
       else if (entry.isFile()) yield name
+      else if (entry.isSymbolicLink()) linked(name)
     }
 }
 
 /** Every manifest, with those of its files that are there. */
 export async function* localFindings(takes: string): AsyncGenerator<Finding> {
-  for await (const name of filesBelow(takes))
+  for await (const name of filesBelow(takes, (link) => say(`a link, not followed: ${onOneLine(link)}\n`)))
     if (name.endsWith(MANIFEST_SUFFIX)) yield await finding(takes, name.slice(0, -MANIFEST_SUFFIX.length))
 }
 
@@ -58,6 +59,12 @@ const sizeThere = (takes: string, place: string): number | undefined => {
   return stat?.isFile() && stat.size > 0 ? stat.size : undefined
 }
 
+/** Whether no folder on the way to a file that is there is a link. */
+function isBelow(takes: string, place: string): boolean {
+  const dir = path.dirname(place)
+  return fs.realpathSync(path.join(takes, dir)) === path.join(fs.realpathSync(takes), dir)
+}
+
 /** A file of another size was written after its manifest: what it holds now is what counts. */
 async function asItIs(takes: string, own: Entry): Promise<Entry | undefined> {
   const sizeBytes = sizeThere(takes, own.path)
@@ -72,7 +79,8 @@ function others(takes: string, { chunks, renditions }: Parameters<typeof named>[
   return named({ chunks, renditions }).filter((entry) => {
     if (seen.has(entry.path) || seen.has(keyOf(entry))) return false
     for (const key of [entry.path, keyOf(entry)]) seen.add(key)
-    return sizeThere(takes, entry.path) === entry.sizeBytes && !sizeThere(takes, entry.path + MANIFEST_SUFFIX)
+    const isThere = sizeThere(takes, entry.path) === entry.sizeBytes && isBelow(takes, entry.path)
+    return isThere && !sizeThere(takes, entry.path + MANIFEST_SUFFIX)
   })
 }
 

@@ -29,8 +29,8 @@ export interface Kept {
 
 export interface Place {
   close(): void
-  /** Manifests, and takes without one; `flush` takes in what was given so far, before it is asked what is known. */
-  findings(library: RebuiltLibrary, flush: () => void): AsyncGenerator<Finding | Untold>
+  /** Manifests, and takes without one; `settle` takes in what was given so far, before it is asked what is known. */
+  findings(library: RebuiltLibrary, settle: () => Promise<void>): AsyncGenerator<Finding | Untold>
   /** Notes where a file lies, beyond its row. Call it inside a transaction. */
   keep(kept: Kept, library: RebuiltLibrary): void
   /** Whether the files are at a destination, and not on this disk. */
@@ -42,9 +42,9 @@ export interface Place {
 export function onDisk(takes: string): Place {
   return {
     close() {},
-    async *findings(library, flush) {
+    async *findings(library, settle) {
       yield* localFindings(takes)
-      flush()
+      await settle()
       yield* localUntold(takes, library.knows)
     },
     keep() {},

@@ -5,6 +5,7 @@ import { iso, systemClock } from '../../../kernel/clock.ts'
 import { makeDir } from '../../../kernel/dirs.ts'
 import { Fail, misuse } from '../../../kernel/fail.ts'
 import { randomIds } from '../../../kernel/ids.ts'
+import { counted } from '../../../kernel/words.ts'
 import { CONTENT_TYPES } from '../../../wire/recordings.ts'
 import { onOneLine } from '../../../wire/scalars.ts'
 import { audit } from '../../http/audit.ts'
@@ -13,6 +14,7 @@ import { codecOfPath } from '../../recordings/chunks/chunks.rules.ts'
 import { DATABASE_SUFFIXES, type Db, lockDirectory } from '../../store/db.ts'
 import { type ControllerFiles, ENVIRONMENT_HELP, progress, runVerb, say } from '../verb.ts'
 import { type BucketOptions, bucketOf } from './bucket.ts'
+import { type ClaimStore, claimStore, isNamedAfter, type Told } from './claims.store.ts'
 import { openDraft } from './draft.store.ts'
 import type { Finding, Untold } from './findings.ts'
 import { type RebuiltLibrary, rebuiltLibrary } from './library.store.ts'
@@ -41,6 +43,8 @@ Exit code 1: there is a database.
 const BATCH = 500
 
 interface Counts {
+  /** Manifests that say otherwise of a recording than another one. */
+  contradicting: number
   /** Files that do not have the length their manifest says. */
   changed: number
   /** Manifests that could not be used. */
@@ -94,57 +98,89 @@ async function rebuild(files: ControllerFiles, bucket: BucketOptions | undefined
   }
 }
 
-/** Takes in what is found, manifests in batches. */
+/** What a rebuild works with. */
+interface Filling {
+  claims: ClaimStore
+  counts: Counts
+  db: Db
+  library: RebuiltLibrary
+  place: Place
+}
+
+/**
+ * Takes in what is found, manifests in batches; those whose file is named after their recording come first. What is refused is
+ * listed as if it had no manifest.
+ */
 async function fill(db: Db, place: Place, tell: (line: string) => void): Promise<Counts> {
-  const library = rebuiltLibrary(db, place)
-  const counts = { changed: 0, damaged: 0, recordings: 0, untold: 0 }
+  const counts: Counts = { changed: 0, contradicting: 0, damaged: 0, recordings: 0, untold: 0 }
+  const filling = { claims: claimStore(db), counts, db, library: rebuiltLibrary(db, place), place }
   let batch: Finding[] = []
   let seen = 0
-  const flush = () => {
-    db.tx(() => {
-      for (const found of batch) {
-        if (!put(db, library, place, found)) counts.damaged++
-        if ('isChanged' in found && found.isChanged) counts.changed++
-      }
-    })
-    seen += batch.length
+  const flush = async () => {
+    const found = batch
     batch = []
+    await takeIn(filling, found, (told) => isNamedAfter(told.place, told.manifest.recording.id))
+    seen += found.length
     tell(`manifests: ${seen} so far, ${counts.damaged} of them damaged; ${counts.untold} takes without`)
   }
+  const settle = async () => {
+    await flush()
+    const later = () => db.tx(() => filling.claims.deferred(BATCH))
+    for (let slice = later(); slice.length > 0; slice = later()) await takeIn(filling, slice, () => true)
+  }
   try {
-    for await (const found of place.findings(library, flush)) {
+    for await (const found of place.findings(filling.library, settle)) {
       const untold = 'modifiedAt' in found
       if (!untold) batch.push(found)
-      if (untold || batch.length === BATCH) flush()
-      if (untold) await takeUntold(db, library, place, found)
-      if (untold) counts.untold++
+      if (untold || batch.length === BATCH) await flush()
+      if (untold) await takeUntold(filling, found)
     }
-    flush()
+    await settle()
   } finally {
     place.close()
   }
-  return { ...counts, recordings: library.count() }
+  return { ...counts, recordings: filling.library.count() }
+}
+
+/** Manifests in one transaction; those that are not `due` are looked at later. */
+async function takeIn(filling: Filling, batch: readonly Finding[], due: (told: Told) => boolean): Promise<void> {
+  const refused = filling.db.tx(() => batch.filter((found) => !put(filling, found, due)))
+  for (const found of refused) if ('untold' in found && found.untold) await takeUntold(filling, found.untold)
 }
 
 /** False, and said, when a manifest cannot be used. */
-function put(db: Db, library: RebuiltLibrary, place: Place, found: Finding): boolean {
-  const why = 'damaged' in found ? found.damaged : putOrWhy(db, library, place, found)
+function put(filling: Filling, found: Finding, due: (told: Told) => boolean): boolean {
+  const { claims, counts } = filling
+  const isDue = 'damaged' in found || due(found)
+  if (!isDue) claims.defer(found)
+  if (!isDue) return true
+  const why = 'damaged' in found ? found.damaged : putOrWhy(filling, found)
   const shown = onOneLine(found.place)
-  if (why !== undefined) say(`damaged manifest: ${shown} (${onOneLine(why)})\n`)
-  if ('isChanged' in found && found.isChanged) say(`not the length its manifest says, so it may be cut off: ${shown}\n`)
+  if (typeof why === 'string') {
+    counts.damaged++
+    say(`damaged manifest: ${shown} (${onOneLine(why)})\n`)
+  } else if (why) {
+    counts.contradicting++
+    say(
+      `contradicting manifests: ${shown} and ${onOneLine(why.other)} tell of one recording, and not of the same files\n`,
+    )
+  }
+  if ('isChanged' in found && found.isChanged) {
+    counts.changed++
+    say(`not the length its manifest says, so it may be cut off: ${shown}\n`)
+  }
   return why === undefined
 }
 
-function putOrWhy(
-  db: Db,
-  library: RebuiltLibrary,
-  place: Place,
-  { entries, etag, manifest, place: where }: Extract<Finding, { manifest: unknown }>,
-): string | undefined {
+/** Why it cannot be used: what is wrong with it, or where another one lies that says otherwise. */
+function putOrWhy({ claims, db, library, place }: Filling, found: Told): string | { other: string } | undefined {
+  const { entries, etag, manifest, place: where } = found
   const [own] = entries
   try {
     return db.tx(() => {
-      const put = library.put(manifest, entries)
+      const other = claims.otherwise(found)
+      if (other !== undefined) return { other }
+      const put = library.put(manifest, entries, isNamedAfter(where, manifest.recording.id))
       if (put && own) place.keep({ entry: own, etag, place: where, recordingId: manifest.recording.id }, library)
       return put ? undefined : 'its file belongs to another recording'
     })
@@ -156,7 +192,8 @@ function putOrWhy(
 }
 
 /** Lists a take that nothing is told of under the name of its file. */
-async function takeUntold(db: Db, library: RebuiltLibrary, place: Place, found: Untold): Promise<void> {
+async function takeUntold({ counts, db, library, place }: Filling, found: Untold): Promise<void> {
+  counts.untold++
   const name = onOneLine(path.basename(found.place)).slice(0, 200)
   say(`without manifest: ${onOneLine(found.place)}\n`)
   const [, named] = /^(rec_[0-9a-f-]{36})\./.exec(name) ?? []
@@ -178,8 +215,10 @@ function noted(db: Db, counts: Counts): void {
   db.tx(() => audit(db, randomIds, 0).write({ ...entry, details: { ...counts }, target: { type: 'controller' } }, now))
 }
 
-function told({ changed, damaged, recordings, untold }: Counts): number {
+function told({ changed, contradicting, damaged, recordings, untold }: Counts): number {
   say(`${recordings} takes found; ${damaged} manifests damaged; ${untold} files without manifest.\n`)
+  if (contradicting > 0)
+    say(`${counted(contradicting, 'manifest')} not believed, for another one says otherwise: both are named above.\n`)
   if (changed > 0) say(`${changed} of the files are not as long as their manifests say: they are named above.\n`)
   return say('The database is rebuilt. Start the controller and create an owner; recorders join anew.\n')
 }

@@ -36,10 +36,11 @@ export async function sendTake(beyond: Beyond, request: Incoming, file: Recordin
 
 function sendRemote({ library, redirects }: Beyond, request: Incoming, file: RecordingFile, outgoing: OutgoingFile) {
   const gone = request.gone()
-  const elsewhere = async (): Promise<Response> => {
+  const elsewhere = async (): Promise<Response | undefined> => {
     const { contentType: type, disposition, name } = outgoing
     const presented = { disposition: contentDisposition(disposition, name), seconds: LINK_SECONDS, type }
     const location = await library.link(file, presented, gone)
+    if (location === undefined) return undefined
     const headers = { 'Cache-Control': 'private, no-store', Location: location, 'Referrer-Policy': 'no-referrer' }
     return new Response(null, { headers, status: 307 })
   }

@@ -1,5 +1,4 @@
 // Takes whose bytes are at destinations: found, read from the middle, lent as files, and told when they are lost.
-import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
@@ -14,7 +13,7 @@ import type { DestinationStore } from '../destinations.store.ts'
 import { DriverError } from '../driver.ts'
 import type { Damages } from './damages.ts'
 import { NotTheObject, Objects, type Presented } from './objects.s3.ts'
-import { resumed } from './resumed.ts'
+import { begun, compared, resumed } from './resumed.ts'
 
 /** A stored file as its row describes it. */
 export interface RemoteFile extends FileId {
@@ -55,6 +54,12 @@ const unreachable = (): Fail =>
     headers: { 'retry-after': RETRY_SECONDS },
   })
 
+/** @throws NotTheObject; its head does not tell that a copy which was damaged is sound again. */
+async function stillHas(objects: Objects, copy: Copy, { sizeBytes }: RemoteFile, signal: AbortSignal): Promise<void> {
+  if (copy.damagedAt !== null) throw new NotTheObject('it was damaged')
+  await objects.check(copy, sizeBytes, signal)
+}
+
 /** Reads takes from the destinations that keep the library (docs/contract/recordings.md: Beyond the disk). */
 export class Library {
   private readonly parts: Parts
@@ -79,26 +84,45 @@ export class Library {
   here = (file: FileId): void => this.parts.damages.here(file)
 
   /**
-   * A range of a file; goes on at the store where a connection breaks off. It ends when `signal` aborts.
+   * A range of a file; goes on at the store where a connection breaks off. It ends when `signal` aborts. A copy that was
+   * damaged is sound again when it is read whole and has the file's checksum; if not, its last piece is held back.
    * @throws Fail 502 `library_damaged`, 503 `library_unreachable`, before the first byte.
    */
   read(file: RemoteFile, range: ByteRange, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     return this.first(file, signal, async (objects, copy) => {
       const open = (part: ByteRange): Promise<Readable> => objects.open(copy, { ...part, size: file.sizeBytes }, signal)
-      const rest = (part: ByteRange): Promise<Readable> => open(part).catch((e: unknown) => this.lost(copy, e))
-      return resumed(await open(range), range, rest, signal)
+      const body = resumed(await open(range), range, open, signal)
+      const isWhole = range.start === 0 && range.end === file.sizeBytes - 1
+      return begun(this.watched(copy, copy.damagedAt !== null && isWhole ? this.healing(copy, body, file) : body))
     })
   }
 
-  /** Tells of a copy that was lost while it was read. @throws `e` */
-  private lost(copy: Copy, e: unknown): never {
-    if (e instanceof NotTheObject) this.parts.damages.found(copy, e.message)
-    throw e
+  /** Tells of a copy that turns out to be damaged while it is read. */
+  private async *watched(copy: Copy, source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    try {
+      yield* source
+    } catch (e) {
+      if (e instanceof NotTheObject) this.parts.damages.found(copy, e.message)
+      throw e
+    }
   }
 
-  /** An address to fetch it from, after a look whether it is there. @throws Fail as `read` */
-  link(file: RemoteFile, presented: Presented, signal: AbortSignal): Promise<string> {
+  private async *healing(copy: Copy, source: AsyncIterable<Uint8Array>, { sizeBytes: size }: RemoteFile) {
+    let left = size
+    for await (const piece of compared(source, { checksum: copy.checksum, size })) {
+      left -= piece.length
+      if (left === 0) this.parts.damages.healed(copy)
+      yield piece
+    }
+  }
+
+  /**
+   * An address to fetch it from, after a look whether it is there; undefined when the only copy that answers was damaged: what
+   * it holds shows when it is read. @throws Fail as `read`
+   */
+  link(file: RemoteFile, presented: Presented, signal: AbortSignal): Promise<string | undefined> {
     return this.first(file, signal, async (objects, copy) => {
+      if (copy.damagedAt !== null) return undefined
       await objects.check(copy, file.sizeBytes, signal)
       return objects.link(copy.key, presented)
     })
@@ -111,7 +135,7 @@ export class Library {
   async confirm(files: readonly RemoteFile[], signal: AbortSignal): Promise<boolean> {
     try {
       for (const file of files)
-        await this.first(file, signal, (objects, copy) => objects.check(copy, file.sizeBytes, signal), true)
+        await this.first(file, signal, (objects, copy) => stillHas(objects, copy, file, signal), true)
       return true
     } catch (e) {
       if (e instanceof Fail && e.status === 502) return false
@@ -153,7 +177,7 @@ export class Library {
     const { updatedAt } = destinations.get(destinationId)
     const known = this.stores.get(destinationId)
     if (known?.updatedAt === updatedAt) return known.objects
-    void known?.objects.close()
+    known?.objects.retire()
     const objects = new Objects(destinations.open(destinationId).s3)
     this.stores.set(destinationId, { objects, updatedAt })
     return objects
@@ -173,9 +197,7 @@ export class Library {
     let lost = false
     for (const copy of this.parts.copies.readable(file)) {
       try {
-        const got = await use(this.at(copy.destinationId), copy)
-        if (copy.damagedAt !== null && copy.etag !== null) this.parts.damages.healed(copy)
-        return got
+        return await use(this.at(copy.destinationId), copy)
       } catch (e) {
         if (signal.aborted) throw e
         if (e instanceof NotTheObject) this.parts.damages.found(copy, e.message)
@@ -200,16 +222,9 @@ export class Library {
     await this.parts.checkRoom(size)
     const whole = { end: size - 1, start: 0 }
     const open = (part: ByteRange): Promise<Readable> => objects.open(copy, { ...part, size }, signal)
-    const hash = createHash('sha256')
-    const body = resumed(await open(whole), whole, open, signal)
-    const hashed = async function* (source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-      for await (const piece of source) {
-        hash.update(piece)
-        yield piece
-      }
-    }
-    await pipeline(body, hashed, createWriteStream(place, { mode: 0o640 }), { signal })
-    if (`sha256:${hash.digest('hex')}` !== copy.checksum) throw new NotTheObject('it holds other bytes')
+    const body = compared(resumed(await open(whole), whole, open, signal), { checksum: copy.checksum, size })
+    await pipeline(body, createWriteStream(place, { mode: 0o640 }), { signal })
+    if (copy.damagedAt !== null) this.parts.damages.healed(copy)
     return size
   }
 }

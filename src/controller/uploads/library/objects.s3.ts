@@ -32,6 +32,9 @@ export interface Presented {
 export class Objects {
   private readonly options: S3Options & Secret
   private client: Promise<S3Client> | undefined
+  /** Requests and bodies under way. */
+  private underWay = 0
+  private retired = false
 
   constructor(options: S3Options & Secret) {
     this.options = options
@@ -41,7 +44,11 @@ export class Objects {
    * The bytes of a range, once the store has begun to send them.
    * @throws NotTheObject; DriverError when the store cannot be asked.
    */
-  async open({ etag, key }: ObjectAt, { end, size, start }: Range, signal: AbortSignal): Promise<Readable> {
+  open(at: ObjectAt, range: Range, signal: AbortSignal): Promise<Readable> {
+    return this.during(() => this.opened(at, range, signal))
+  }
+
+  private async opened({ etag, key }: ObjectAt, { end, size, start }: Range, signal: AbortSignal): Promise<Readable> {
     const { GetObjectCommand } = await import('@aws-sdk/client-s3')
     const asked = {
       Bucket: this.bucket(),
@@ -54,14 +61,22 @@ export class Objects {
     )
     const body = answer.Body as Readable
     const isOther = etag !== null && answer.ETag !== undefined && answer.ETag !== etag
-    if (!isOther && isRange(answer, { end, size, start })) return body
+    if (!isOther && isRange(answer, { end, size, start })) return this.counted(body)
     body.destroy()
     // A store may not know If-Match.
     throw new NotTheObject(isOther ? 'it is another object' : 'it has another length')
   }
 
   /** @throws NotTheObject; DriverError when the store cannot be asked. */
-  async check({ etag, key }: ObjectAt, size: number | undefined, signal: AbortSignal): Promise<{ size: number }> {
+  check(at: ObjectAt, size: number | undefined, signal: AbortSignal): Promise<{ size: number }> {
+    return this.during(() => this.checked(at, size, signal))
+  }
+
+  private async checked(
+    { etag, key }: ObjectAt,
+    size: number | undefined,
+    signal: AbortSignal,
+  ): Promise<{ size: number }> {
     const { HeadObjectCommand } = await import('@aws-sdk/client-s3')
     const asked = { Bucket: this.bucket(), Key: key, ...(etag ? { IfMatch: etag } : {}) }
     const head = await this.ask(signal, (client, abortSignal) =>
@@ -99,7 +114,11 @@ export class Objects {
   }
 
   /** Takes back what was begun for a key before `before` and never completed. @returns how many uploads that were */
-  async takeBack(key: string, before: Date, signal: AbortSignal): Promise<number> {
+  takeBack(key: string, before: Date, signal: AbortSignal): Promise<number> {
+    return this.during(() => this.takenBack(key, before, signal))
+  }
+
+  private async takenBack(key: string, before: Date, signal: AbortSignal): Promise<number> {
     const sdk = await import('@aws-sdk/client-s3')
     const Bucket = this.bucket()
     const { Uploads = [] } = await this.ask(signal, (client, abortSignal) =>
@@ -113,9 +132,39 @@ export class Objects {
     return own.length
   }
 
+  /** Closes once nothing is under way any more: another one has taken its place. */
+  retire(): void {
+    this.retired = true
+    this.settle()
+  }
+
+  /** Closes at once, whatever is under way. */
   async close(): Promise<void> {
     const client = await this.client?.catch(() => undefined)
     client?.destroy()
+  }
+
+  private async during<T>(work: () => Promise<T>): Promise<T> {
+    this.underWay++
+    try {
+      return await work()
+    } finally {
+      this.over()
+    }
+  }
+
+  private counted(body: Readable): Readable {
+    this.underWay++
+    return body.once('close', () => this.over())
+  }
+
+  private over(): void {
+    this.underWay--
+    this.settle()
+  }
+
+  private settle(): void {
+    if (this.retired && this.underWay === 0) void this.close()
   }
 
   private bucket(): string {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { backoff } from '../../../kernel/backoff.ts'
@@ -9,8 +10,9 @@ const MAX_TRIES = 5
 const LONGEST_PAUSE_SECONDS = 4
 
 /**
- * The bytes of a range from `first`, which is open already, and from where it broke off by `reopen`.
- * @throws what ended the last of several tries in a row without a byte; at once when `signal` aborts.
+ * The bytes of a range from `first`, which is open already, and from where it broke off by `reopen`; never more than the range.
+ * @throws what ended the last of several tries in a row without a byte; at once when `signal` aborts; NotTheObject when the
+ * store sends more, before the first piece or behind the last.
  */
 export async function* resumed(
   first: Readable,
@@ -24,8 +26,11 @@ export async function* resumed(
       body ??= await reopen({ end, start: at })
       for await (const piece of body as AsyncIterable<Uint8Array>) {
         tries = 0
+        const left = end + 1 - at
+        const isLonger = piece.length > left
+        if (left > 0 && !(isLonger && at === start)) yield isLonger ? piece.subarray(0, left) : piece
+        if (isLonger) throw new NotTheObject('it is longer')
         at += piece.length
-        yield piece
       }
       if (at <= end) throw new Error('the store ended too early')
     } catch (e) {
@@ -36,4 +41,34 @@ export async function* resumed(
       body = undefined
     }
   }
+}
+
+/**
+ * The same bytes, compared before the last of them is passed on.
+ * @throws NotTheObject when the `size` bytes do not have the checksum (`sha256:<hex>`).
+ */
+export async function* compared(
+  source: AsyncIterable<Uint8Array>,
+  { checksum, size }: { checksum: string; size: number },
+): AsyncGenerator<Uint8Array> {
+  const hash = createHash('sha256')
+  let left = size
+  for await (const piece of source) {
+    hash.update(piece)
+    left -= piece.length
+    if (left === 0 && `sha256:${hash.digest('hex')}` !== checksum) throw new NotTheObject('it holds other bytes')
+    yield piece
+  }
+}
+
+/** The same source, once its first piece is there: until then another one can be asked. @throws what comes instead of it */
+export async function begun(source: AsyncGenerator<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
+  let first: Promise<IteratorResult<Uint8Array>> | undefined = source.next()
+  await first
+  const next = (): Promise<IteratorResult<Uint8Array>> => {
+    const piece = first ?? source.next()
+    first = undefined
+    return piece
+  }
+  return { [Symbol.asyncIterator]: () => ({ next, return: () => source.return(undefined) }) }
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { afterEach, test } from 'node:test'
 import type { S3Options } from '../../../kit/s3.ts'
 import { pattern } from '../../recordings/library/takes.ts'
@@ -130,6 +131,41 @@ test('a connection to the store that breaks in the middle is taken up where it b
   const got = await w.send('GET', `/recordings/${id}/stream`)
   assert.deepEqual([got.status, got.broken], [200, false])
   assert.ok(got.body.equals(bytes))
+})
+
+test('a destination that is changed ends no answer that is under way, and its connections go with the last of them', async () => {
+  let rest: (() => void) | undefined
+  let socket: Socket | undefined
+  await begin({
+    interfere: (_, response, operation) => {
+      const [[, object] = []] = w?.objects() ?? []
+      const body = object?.body
+      if (operation !== 'get' || socket || !body) return false
+      socket = response.socket as Socket
+      response.writeHead(206, {
+        'content-length': body.length,
+        'content-range': `bytes 0-${body.length - 1}/${body.length}`,
+      })
+      response.write(body.subarray(0, MIB))
+      rest = () => void response.end(body.subarray(MIB))
+      return true
+    },
+  })
+  const bytes = randomBytes(3 * MIB)
+  const id = await w.beyond(bytes)
+  const answer = await w.answerTo('GET', `/recordings/${id}/stream`)
+  w.k.advance('1s')
+  const self = `/settings/upload-destinations/${w.destinationId}`
+  assert.equal((await w.owner.patch(self, { displayName: 'Renamed' })).status, 200)
+  assert.ok((await w.send('GET', `/recordings/${id}/stream`)).body.equals(bytes))
+  const closed = once(socket as Socket, 'close')
+  assert.equal(w.store.operations.filter((operation) => operation === 'get').length, 2)
+  rest?.()
+  const got: Buffer[] = []
+  for await (const piece of answer) got.push(piece)
+  assert.ok(Buffer.concat(got).equals(bytes))
+  await closed
+  assert.equal(w.store.operations.filter((operation) => operation === 'get').length, 2)
 })
 
 test('a store that is gone in the middle ends the connection: the client sees a body that is too short', async () => {
