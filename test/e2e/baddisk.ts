@@ -37,7 +37,7 @@ const SECONDS = 5
 const RATE = 48_000
 const WHOLE = SECONDS * RATE
 const PEOPLE = 3
-const DISK_BYTES = 64 * 2 ** 20
+const DISK_BYTES = 128 * 2 ** 20
 
 /** Why a kind cannot be tried on this machine; false when it can. */
 export const impossible = (kind: Kind, scratch: string): string | false =>
@@ -104,7 +104,7 @@ class People {
       const status = answer?.status ?? 0
       this.answers[status] = (this.answers[status] ?? 0) + 1
       if (status === 201) this.rooms.push(answer!.json.data.id)
-      await sleep(status === 201 ? 5 : 50)
+      await sleep(50)
     }
   }
 }
@@ -125,7 +125,7 @@ async function settle(kind: Kind, random: () => number, undo: (() => unknown)[])
   cable.target = controller.url
   const { id: nodeId, token } = await controller.enroll('hardy')
   const agent = new Agent(house, {
-    SVC_CONTROLLER_READ_TIMEOUT_MS: '2000',
+    SVC_CONTROLLER_READ_TIMEOUT_MS: '5000',
     SVC_CONTROLLER_TOKEN: token,
     SVC_CONTROLLER_URL: cable.url,
     SVC_HEARTBEAT_SECONDS: '1',

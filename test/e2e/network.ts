@@ -192,7 +192,9 @@ async function verify(place: Place, { job, recording: { id } }: Take): Promise<B
   assertExact(heard, id)
   await until('the agent to let go of the take', () => !fs.existsSync(`${agent.dir}/takes/${job.id}`))
   assert.deepEqual(filesBelow(`${agent.dir}/kept`), [])
-  const stored = filesBelow(takesOf(place)).filter((name) => name.includes(id) && !name.endsWith(MANIFEST_SUFFIX))
+  // The chunks of a take stay beside it.
+  const besides = new RegExp(`${MANIFEST_SUFFIX}$|/part\\d+\\.wav$`)
+  const stored = filesBelow(takesOf(place)).filter((name) => name.includes(id) && !besides.test(name))
   assert.equal(stored.length, 1, stored.join(', '))
   const jobs: Job[] = await controller.get(`/recording-jobs?search=${id}`)
   assert.deepEqual(
@@ -235,7 +237,7 @@ async function copy(place: Place, round: Round, id: string, file: Buffer): Promi
     },
     240,
   ).catch((e) => assert.fail(`${e.message}: ${JSON.stringify(seen)}`))
-  assert.equal(seen.length, 1)
+  assert.equal(seen.filter(({ chunkIndex }) => chunkIndex === undefined).length, 1, 'one item for the take')
   const sha = createHash('sha256').update(file).digest('hex')
   const copies = [...storage.objects].filter(([, object]) => object.sha256 === sha)
   assert.deepEqual(copies.length, 1, 'one object has the bytes of the take')
@@ -331,7 +333,8 @@ export async function rounds(kind: Kind, count: number, seed: number, tell: (lin
       const round = plan(kind, seed + number, random)
       const line = `${number} seed=${seed} ${kind} ${told(round)}`
       const found = await play(place, round, `round-${number}`).catch((e: Error) => {
-        e.message = `${line}: ${e.message}\n${place.words().slice(-6000)}`
+        const ended = [place.agent, place.controller].map(({ program: { child } }) => child.exitCode ?? child.signalCode)
+        e.message = `${line}: ${e.message} (agent, controller ended: ${ended})\n${place.words().slice(-6000)}`
         throw e
       })
       tell(`${line}: ${found}`)
