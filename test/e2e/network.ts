@@ -333,7 +333,9 @@ export async function rounds(kind: Kind, count: number, seed: number, tell: (lin
       const round = plan(kind, seed + number, random)
       const line = `${number} seed=${seed} ${kind} ${told(round)}`
       const found = await play(place, round, `round-${number}`).catch((e: Error) => {
-        const ended = [place.agent, place.controller].map(({ program: { child } }) => child.exitCode ?? child.signalCode)
+        const ended = [place.agent, place.controller].map(
+          ({ program: { child } }) => child.exitCode ?? child.signalCode,
+        )
         e.message = `${line}: ${e.message} (agent, controller ended: ${ended})\n${place.words().slice(-6000)}`
         throw e
       })

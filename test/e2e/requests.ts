@@ -5,10 +5,8 @@ import * as fs from 'node:fs'
 import * as http from 'node:http'
 import * as path from 'node:path'
 import { parseArgs } from 'node:util'
-import type { AnyRoute } from '../../src/controller/http/route.ts'
-import { Db } from '../../src/controller/store/db.ts'
 import { seed as sow } from '../conventions/world.ts'
-import { kit } from '../kit/kit.ts'
+import { type Kit, kit } from '../kit/kit.ts'
 import { allocatorOf } from '../kit/unit.ts'
 import { Controller, House } from '../kit/whole.ts'
 import { dice, inWords, type Made, RARE, RUNNER, requestFor } from '../sweeps/fuzz.ts'
@@ -18,7 +16,7 @@ import { assertFlat, residentMiB } from './memory.ts'
 /** Requests under way at once. */
 const TOGETHER = 8
 /** After so many the world is as it was: what they deleted is there again. */
-const WORLD = 2000
+const WORLD = 500
 const ANSWER_MS = 60_000
 const KEY = 'kit-secret-key-0123456789'
 const UNBOUNDED = '1000000000'
@@ -29,31 +27,19 @@ const LIMITS = {
   SVC_USER_REQUESTS_PER_MINUTE: UNBOUNDED,
 }
 
-/** A database with a world in it; gives the routes there are. */
-async function sown(file: string): Promise<AnyRoute[]> {
+/** A world in a database of its own, and the routes that are asked. */
+function sown(file: string): Kit {
   const k = kit({ env: { SVC_RUNNER_TOKEN: RUNNER }, file })
   sow(k)
   for (const role of ['owner', 'viewer', 'auditor'] as const) k.as(role)
   k.person('scoped', ['operator'], [['room', 'hall']])
-  const { routes } = k
-  await k.close()
-  return routes
+  // Sessions that nobody used for months have ended.
+  k.sql('UPDATE sessions SET last_seen_at = ?', new Date().toISOString())
+  return k
 }
 
-/** Everything but the audit as it was; what the audit has so far goes. */
-function again(db: Db, tables: string[]): void {
-  db.raw.pragma('foreign_keys = OFF')
-  db.raw.transaction(() => {
-    for (const table of tables) {
-      db.raw.exec(`DELETE FROM main.${table}`)
-      db.raw.exec(`INSERT INTO main.${table} SELECT * FROM template.${table}`)
-    }
-    db.raw.exec(`UPDATE main.sessions SET last_seen_at = '${new Date().toISOString()}'`)
-  })()
-}
-
-const TABLES = `SELECT name FROM pragma_table_list
-  WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'migrations%'`
+/** All of the world at once, also while the controller has its database open. */
+const plant = (k: Kit, file: string) => k.db.raw.backup(file, { progress: () => 2 ** 30 })
 
 const agent = new http.Agent({ keepAlive: true, maxSockets: TOGETHER })
 
@@ -101,8 +87,7 @@ export interface Raged {
 /** So many requests; what came of them. */
 export async function rage(count: number, seed: number, tell: (line: string) => void): Promise<Raged> {
   const house = await House.open()
-  const template = house.path('template.db')
-  const routes = await sown(template)
+  const k = sown(house.path('sown.db'))
   const controller = new Controller(house, {
     ...allocatorOf('controller'),
     ...LIMITS,
@@ -111,16 +96,13 @@ export async function rage(count: number, seed: number, tell: (line: string) => 
   })
   fs.mkdirSync(controller.data)
   const file = path.join(controller.data, 'roomtone.db')
-  fs.copyFileSync(template, file)
+  await plant(k, file)
   await controller.start()
-  const db = new Db(file, undefined, { plain: true, waitMs: 30_000 })
-  db.raw.exec(`ATTACH '${template}' AS template`)
-  const tables = db.raw.prepare<[], string>(TABLES).pluck().all()
   const d = dice(seed)
   const raged: Raged = { answers: {}, findings: [], memory: [] }
   let sent = 0
   const one = async (): Promise<void> => {
-    const r = d.of(routes)
+    const r = d.of(k.routes)
     if (RARE.test(r.path) && !d.chance(0.1)) return
     const made = requestFor(d, r)
     const number = ++sent
@@ -132,7 +114,7 @@ export async function rage(count: number, seed: number, tell: (line: string) => 
   }
   try {
     while (sent < count && raged.findings.length < 20) {
-      again(db, tables)
+      await plant(k, file)
       const end = Math.min(count, sent + WORLD)
       await Promise.all(
         Array.from({ length: TOGETHER }, async () => {
@@ -149,7 +131,7 @@ export async function rage(count: number, seed: number, tell: (line: string) => 
     }
     return raged
   } finally {
-    db.close()
+    await k.close()
     agent.destroy()
     await house.close()
   }

@@ -8,4 +8,5 @@ const seed = Math.floor(Math.random() * 1e6)
 const kind = KINDS[seed % KINDS.length]!
 
 test('a takeover while everything records costs no second', { skip: NO_LITESTREAM }, (t) =>
-  rounds(kind, 1, seed, (line) => t.diagnostic(line)))
+  rounds(kind, 1, seed, (line) => t.diagnostic(line)),
+)
