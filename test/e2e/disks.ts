@@ -25,20 +25,34 @@ export function cannotMount(scratch: string): string | false {
 }
 
 const SIZE = 96 * 2 ** 20
+const SECTOR = 512
+const FILLER = 'filler'
+const SLOW_GROUPS = '/sys/fs/cgroup/blkio'
+const PYTHON = '/usr/bin/python3'
+/** Begins to write everything below a directory back, as the kernel does by itself: no sync, no commit of the journal. */
+const WRITE_BACK = `
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+for folder, _, names in os.walk(sys.argv[1]):
+    for name in names:
+        fd = os.open(os.path.join(folder, name), os.O_RDONLY)
+        if libc.sync_file_range(fd, ctypes.c_int64(0), ctypes.c_int64(0), 7) != 0:
+            sys.exit(os.strerror(ctypes.get_errno()))
+`
 
 /** An ext4 disk in a file. What the file holds is what a platter would: only what was synced, or written back by chance. */
 export class PowerDisk {
-  readonly #at: string
+  readonly at: string
   #generation = 0
   readonly #image: string
 
   constructor(image: string, at: string, bytes = SIZE) {
-    this.#at = at
+    this.at = at
     this.#image = image
     fs.writeFileSync(image, '')
     fs.truncateSync(image, bytes)
     run('mkfs.ext4', '-q', '-m', '0', image)
-    run('mount', '-o', 'loop', image, at)
+    this.#mount()
   }
 
   /**
@@ -56,18 +70,85 @@ export class PowerDisk {
     }
   }
 
-  /** The machine's power goes and comes back: the program is dead, its directory is as the platter remembers it. */
-  async cut(program: Program): Promise<void> {
+  /**
+   * The machine's power goes and comes back: the program is dead, its directory is as the platter remembers it. `tear`:
+   * what was on its way to the disk, and not synced, is there in some of its sectors and not in others.
+   */
+  async cut(program: Program, tear?: () => number): Promise<void> {
     // Nothing may be written while it is copied.
     program.child.kill('SIGSTOP')
     const before = this.#file
     const after = `${this.#image}${this.#generation + 1}`
     this.#copyTo(after)
+    if (tear) this.#tear(after, tear)
     this.#generation++
     assert.deepEqual(await program.end('SIGKILL'), [null, 'SIGKILL'])
     this.unmount()
     fs.rmSync(before)
-    run('mount', '-o', 'loop', after, this.#at)
+    this.#mount()
+  }
+
+  /** Half of the sectors that are written back without a sync are put into the image of before. */
+  #tear(image: string, random: () => number): void {
+    const flushed = `${image}.flushed`
+    run(PYTHON, '-c', WRITE_BACK, this.at)
+    this.#copyTo(flushed)
+    const [torn, whole] = [fs.readFileSync(image), fs.readFileSync(flushed)]
+    fs.rmSync(flushed)
+    const fd = fs.openSync(image, 'r+')
+    for (let at = 0; at < whole.length; at += SECTOR) {
+      const sector = whole.subarray(at, at + SECTOR)
+      if (!sector.equals(torn.subarray(at, at + SECTOR)) && random() < 0.5) fs.writeSync(fd, sector, 0, SECTOR, at)
+    }
+    fs.closeSync(fd)
+  }
+
+  /** The file system finds itself damaged and lets nobody write any more, as Debian's do; until `mend`. */
+  abort(): void {
+    run('mount', '-o', 'remount,abort', this.at)
+  }
+
+  /** After `abort`: mounted anew, by a machine that was started anew. Nobody may use it meanwhile. */
+  mend(): void {
+    this.unmount()
+    this.#mount()
+  }
+
+  /** Whatever is written waits until it is thawed. */
+  freeze(): void {
+    run('fsfreeze', '--freeze', this.at)
+  }
+
+  thaw(): void {
+    run('fsfreeze', '--unfreeze', this.at)
+  }
+
+  /** Not a byte is left, until `free`. */
+  fill(): void {
+    fill(path.join(this.at, FILLER))
+  }
+
+  free(): void {
+    fs.rmSync(path.join(this.at, FILLER))
+  }
+
+  /** What the program writes goes at so many bytes per second; undefined = as fast as it goes. */
+  slow(program: Program, bytesPerSecond: number | undefined): void {
+    const group = path.join(SLOW_GROUPS, `roomtone-${program.child.pid}`)
+    if (bytesPerSecond === undefined) {
+      fs.writeFileSync(path.join(SLOW_GROUPS, 'cgroup.procs'), String(program.child.pid))
+      fs.rmdirSync(group)
+      return
+    }
+    fs.mkdirSync(group)
+    const device = run('findmnt', '--noheadings', '--output', 'MAJ:MIN', this.at).trim()
+    fs.writeFileSync(path.join(group, 'blkio.throttle.write_bps_device'), `${device} ${bytesPerSecond}`)
+    fs.writeFileSync(path.join(group, 'cgroup.procs'), String(program.child.pid))
+  }
+
+  /** The journal is committed when somebody asks for it, not every five seconds: what is torn lies between two syncs. */
+  #mount(): void {
+    run('mount', '-o', 'loop,commit=300', this.#file, this.at)
   }
 
   get #file(): string {
@@ -81,9 +162,14 @@ export class PowerDisk {
 
   /** Lazily: a child of a killed program may hold on to it for a moment. */
   unmount(): void {
-    run('umount', '-l', this.#at)
+    run('umount', '-l', this.at)
   }
 }
+
+/** Why no disk can be slowed down here; false when one can. */
+export const cannotSlow = (): string | false =>
+  !fs.existsSync(path.join(SLOW_GROUPS, 'blkio.throttle.write_bps_device')) &&
+  'no control group that limits what is written (version 1, blkio)'
 
 /**
  * An ext4 disk on blocks that may have nothing behind them: while it fails, what is written to a new block is lost, and the
@@ -150,6 +236,19 @@ function same(a: string, b: string): boolean {
   }
 }
 
+/** A file that takes every byte that is left. */
+function fill(file: string): void {
+  const block = Buffer.alloc(65_536, 1)
+  const fd = fs.openSync(file, 'w')
+  try {
+    for (;;) fs.writeSync(fd, block)
+  } catch (e) {
+    assert.equal((e as NodeJS.ErrnoException).code, 'ENOSPC')
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
 /** A disk of so many bytes, in memory. */
 export class SmallDisk {
   readonly #at: string
@@ -160,20 +259,12 @@ export class SmallDisk {
   }
 
   get #filler(): string {
-    return path.join(this.#at, 'filler')
+    return path.join(this.#at, FILLER)
   }
 
   /** Not a byte is left. */
   fill(): void {
-    const block = Buffer.alloc(65_536, 1)
-    const fd = fs.openSync(this.#filler, 'w')
-    try {
-      for (;;) fs.writeSync(fd, block)
-    } catch (e) {
-      assert.equal((e as NodeJS.ErrnoException).code, 'ENOSPC')
-    } finally {
-      fs.closeSync(fd)
-    }
+    fill(this.#filler)
   }
 
   free(): void {

@@ -1,108 +1,19 @@
 // Two boxes and a bucket, all of them real: box one is lost while it records, box two takes over, and hands back.
 import assert from 'node:assert/strict'
-import { createRequire } from 'node:module'
 import { after, before, describe, test } from 'node:test'
-import type { StandbyStatus } from '../../src/wire/lease.ts'
 import type { Job, Recording } from '../../src/wire/recordings.ts'
 import type { UploadItem } from '../../src/wire/uploads.ts'
 import { NO_LITESTREAM } from '../kit/litestream.ts'
 import { freePort } from '../kit/prometheus.ts'
 import { ACCESS_KEY, type S3Server, SECRET_KEY, s3Server } from '../kit/s3.ts'
-import { ADMIN, Agent, Controller, House, type Program, until } from '../kit/whole.ts'
-import { childrenOf } from './processes.ts'
+import { Agent, Controller, House, until } from '../kit/whole.ts'
+import { Box, sharedBy } from './boxes.ts'
 import { readWav } from './sound.ts'
 
-const LITESTREAM = NO_LITESTREAM
-  ? ''
-  : createRequire(import.meta.url).resolve('@flydotio/litestream-linux-x64/litestream')
 /** From the command to the first heartbeat that box two answers. */
 const TAKEOVER_SECONDS = 30
 /** Longer than all of a takeover on a busy machine: takes have to go on through it. */
 const SECONDS = 60
-
-/** A box with its settings, where `roomtone controller` or `roomtone standby` runs. */
-class Box {
-  readonly env: Record<string, string>
-  readonly #house: House
-  readonly #name: string
-  readonly url: string
-  #program: Program | undefined
-
-  constructor(house: House, name: string, port: number, shared: Record<string, string>) {
-    this.#house = house
-    this.#name = name
-    this.url = `http://127.0.0.1:${port}`
-    this.env = { ...shared, SVC_DATA_DIR: house.path(name), SVC_PORT: String(port), SVC_PUBLIC_URL: this.url }
-  }
-
-  async run(program: 'controller' | 'standby'): Promise<void> {
-    this.#program = this.#house.start([program], { cwd: this.#house.path(this.#name), env: this.env })
-    await until(`${program} on box ${this.#name} to listen`, () => this.said().includes('"url"'))
-  }
-
-  said = (): string => this.#program?.said() ?? ''
-
-  /** The plug is pulled: nothing of it goes on. */
-  async lose(): Promise<void> {
-    const pid = this.#program!.child.pid!
-    for (const child of [...childrenOf(pid), pid]) process.kill(child, 'SIGKILL')
-    await this.#program!.exited
-  }
-
-  async stop(): Promise<void> {
-    const [code] = await this.#program!.end('SIGTERM')
-    assert.equal(code, 0, this.said())
-  }
-
-  /** Resolves once it is the controller. */
-  async serving(seconds = 40): Promise<void> {
-    // Nothing listens while it changes its part.
-    const ready = () =>
-      fetch(`${this.url}/readyz`).then(
-        ({ status }) => status === 200,
-        () => false,
-      )
-    await until(`box ${this.#name} to serve`, ready, seconds)
-  }
-
-  async takeover(...args: string[]): Promise<{ code: number | null; said: string }> {
-    const program = this.#house.start(['takeover', ...args], { cwd: this.#house.dir, env: this.env })
-    const [code] = await program.exited
-    return { code, said: program.said() }
-  }
-
-  async status(): Promise<StandbyStatus> {
-    return ((await (await fetch(`${this.url}/status`)).json()) as { data: StandbyStatus }).data
-  }
-
-  /** Resolves once its copy is younger than this moment. */
-  async caughtUp(): Promise<void> {
-    const wanted = Date.now()
-    await until(
-      `box ${this.#name} to follow`,
-      async () => {
-        const { behindSeconds = Number.POSITIVE_INFINITY, ready } = await this.status()
-        return ready && Date.now() - (behindSeconds + 1) * 1000 > wanted
-      },
-      150,
-    )
-  }
-}
-
-/** What both boxes are told. */
-const sharedBy = (s3: S3Server): Record<string, string> => ({
-  SVC_LEASE_ACCESS_KEY_ID: ACCESS_KEY,
-  SVC_LEASE_SECRET_ACCESS_KEY: SECRET_KEY,
-  SVC_LEASE_TTL_SECONDS: '6',
-  SVC_LEASE_URL: `s3://takes/pair/lease.json?endpoint=${s3.endpoint}`,
-  SVC_LITESTREAM_COMMAND: LITESTREAM,
-  SVC_LOCAL_ADMIN_EMAIL: ADMIN.email,
-  SVC_LOCAL_ADMIN_PASSWORD: ADMIN.password,
-  SVC_REPLICA_URL: `s3://takes/pair/database?endpoint=${s3.endpoint}`,
-  SVC_SCHEDULE_RUNNER_INTERVAL_SECONDS: '1',
-  SVC_SECRET_KEY: 'the-key-that-both-boxes-have-been-given',
-  SVC_STANDBY_INTERVAL_SECONDS: '1',
-})
 
 describe('a second box takes over', { skip: NO_LITESTREAM }, () => {
   let house: House

@@ -41,6 +41,8 @@ export interface S3Options {
   accessKeyId?: string
   /** What becomes of the bytes of an object or a part once they were checked: a store that damages what it is given. */
   alters?: (bytes: Buffer) => Buffer
+  /** Where it listens. Default: here alone. */
+  host?: string
   /** Writes whatever `If-Match` and `If-None-Match` say, as simple stores do. */
   ignoresConditions?: boolean
   /** Answers instead of the server: true when it has answered. */
@@ -298,7 +300,7 @@ export async function s3Server(options: S3Options = {}) {
   })
   let connections = 0
   server.on('connection', () => connections++)
-  const endpoint = await listening(server)
+  const endpoint = await listening(server, options.host)
   return {
     accessKeyId,
     close: () => {
@@ -353,7 +355,7 @@ function xml(response: ServerResponse, status: number, body: string): void {
     .end(`<?xml version="1.0" encoding="UTF-8"?>\n${body}`)
 }
 
-const listening = (server: Server): Promise<string> =>
+const listening = (server: Server, host = '127.0.0.1'): Promise<string> =>
   new Promise((resolve) =>
-    server.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)),
+    server.listen(0, host, () => resolve(`http://${host}:${(server.address() as AddressInfo).port}`)),
   )

@@ -6,6 +6,7 @@ import { faultWords } from '../../kernel/words.ts'
 import { CONTENT_TYPES, type Rendition } from '../../wire/recordings.ts'
 import { cutWav } from '../audio/cut.ts'
 import { type WavLayout, wavFrameBytes } from '../audio/wav.rules.ts'
+import { readWav } from '../audio/wav.ts'
 import type { Levelled } from '../enhance/loudness.rules.ts'
 import type { TakePart } from '../enhance/shape.ts'
 import { codecArgs, filterOf, type RenderPlan, renderPlan } from '../render/plan.rules.ts'
@@ -235,9 +236,12 @@ function share({ job: { state } }: Making, frame: number): number {
 
 /** The audio as captured, limited to the channels and frames that belong to the job. */
 async function asCaptured({ ctx, job, layout, partSeconds, plan }: Making, end: Closed): Promise<string> {
-  const { dataOffset } = layout
-  const inFile = Math.floor(((await fs.stat(job.takeFile)).size - dataOffset) / wavFrameBytes(layout))
-  const whole = partSeconds === undefined && !job.watermark.growing && end.from === 0 && end.to === inFile
+  const frameBytes = wavFrameBytes(layout)
+  const inFile = Math.floor(((await fs.stat(job.takeFile)).size - layout.dataOffset) / frameBytes)
+  // On a disk that refused the last write of the header it speaks of fewer, until the take is repaired.
+  const told = ((await readWav(job.takeFile))?.dataBytes ?? 0) / frameBytes
+  const covers = end.from === 0 && end.to === inFile && end.to === told
+  const whole = partSeconds === undefined && !job.watermark.growing && covers
   if (whole && !plan.mixes) return TAKE
   const file = localName(partSeconds === undefined ? undefined : end.index, 'cut', 'wav')
   const target = path.join(ctx.spool.dir(job.id), file)

@@ -5,6 +5,8 @@ import * as os from 'node:os'
 import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { tonePeriod } from '../../../src/agent/capture/tones.ts'
+import { cannotMount, PowerDisk } from '../../e2e/disks.ts'
+import { age } from '../../kit/take.ts'
 import { job, tempDir, tones, until, wav, world } from './kit.ts'
 
 const RATE = 48_000
@@ -221,6 +223,36 @@ test('a disk that fills up while a take runs: copies of other takes make way, an
   assert.ok(wav(w.link.uploads[1]!.bytes).pcm.equals(tones(10 * RATE)))
   const names = w.names().filter((name) => name.startsWith('disk_space'))
   assert.deepEqual(names, ['disk_space_exhausted', 'disk_space_cleanup_attempted', 'disk_space_runtime_recovered'])
+})
+
+test('a disk that becomes read-only: nothing is sent with a header that says less, all of it after a restart', async (t) => {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'roomtone-disk-'))
+  const work = path.join(dir, 'agent')
+  const undo = [() => fs.rmSync(dir, { recursive: true })]
+  t.after(() => undo.reverse().forEach((step) => void step()))
+  if (cannotMount(dir)) return t.skip('needs the right to mount a file system')
+  fs.mkdirSync(work)
+  const disk = new PowerDisk(path.join(dir, 'agent.img'), work)
+  undo.push(() => disk.unmount())
+  const command = { captureDevice: 'test:speed=4', durationSeconds: 15 }
+  const before = world(t, {}, work)
+  before.runner.accept(before.link.add(job('a', command)))
+  const take = path.join(work, 'takes/a/take.wav')
+  await until(() => fs.existsSync(take) && fs.statSync(take).size > 600_000)
+  disk.abort()
+  await until(() => before.names().includes('capture_failed'))
+  await before.runner.stop()
+  assert.deepEqual(before.link.uploads, [])
+  disk.mend()
+  age(take, 600)
+  const after = world(t, {}, work)
+  after.link.add(job('a', command))
+  await after.runner.recover()
+  await after.runner.idle()
+  const { bytes } = after.link.uploads[0]!
+  const { dataBytes, dataOffset, pcm } = wav(bytes)
+  assert.equal(bytes.length, dataOffset + dataBytes, 'the header speaks of every sample')
+  assert.ok(pcm.length > 4 * RATE && pcm.equals(tones(pcm.length / 4)))
 })
 
 test('a take that cannot fit is refused before it begins', async (t) => {
