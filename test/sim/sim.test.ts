@@ -50,7 +50,7 @@ const takeOf = (pcm: Buffer, holes: Take['holes'] = []): Take => ({
 })
 
 test('a sample that is missing shows, and so does silence that nobody mentions', () => {
-  const [first, second] = [stamps(123_457, 133_457, 1), stamps(133_458, 140_000, 1)]
+  const [first, second] = [stamps(123_457, 133_457, 1), stamps(133_458, 150_000, 1)]
   assert.deepEqual(flawsOf(takeOf(stamps(3, 30_000, 1)), RATE), [])
   assert.match(
     flawsOf(takeOf(Buffer.concat([first, second])), RATE).join(),
@@ -59,6 +59,10 @@ test('a sample that is missing shows, and so does silence that nobody mentions',
   const silent = Buffer.concat([first, Buffer.alloc(16_000), stamps(141_457, 150_000, 1)])
   assert.match(flawsOf(takeOf(silent), RATE).join(), /is silent for 1.000 s at 1.250 s, and does not say so/)
   assert.deepEqual(flawsOf(takeOf(silent, [{ at: 1.25, seconds: 1 }]), RATE), [])
+  const noticed = Buffer.concat([first, stamps(141_457, 147_457, 1), Buffer.alloc(16_000), stamps(155_457, 160_000, 1)])
+  assert.deepEqual(flawsOf(takeOf(noticed, [{ at: 2, seconds: 1 }]), RATE), [])
+  const unnoticed = Buffer.concat([first, stamps(141_457, 151_457, 1), Buffer.alloc(16_000)])
+  assert.match(flawsOf(takeOf(unnoticed, [{ at: 2.5, seconds: 1 }]), RATE).join(), /jumps by 1.000 s at 1.250 s/)
   const late = Buffer.concat([first, Buffer.alloc(16_000), stamps(160_000, 170_000, 1)])
   assert.match(flawsOf(takeOf(late, [{ at: 1.25, seconds: 1 }]), RATE).join(), /off by 2.318 s/)
   assert.match(flawsOf(takeOf(Buffer.alloc(2000, 0x55)), RATE).join(), /holds what was never heard/)
