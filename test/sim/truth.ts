@@ -192,7 +192,8 @@ export class Truth {
     const [row] = this.#fileRows().filter(({ recordingId }) => recordingId === run.recordingId)
     if (row) this.#sound(lesson, where, row)
     else if (take?.status !== 'failed') this.#false(`${where}: ${run.recordingId} is still ${take?.status}`)
-    else if (troubled.length === 0) this.#false(`${where}: ${run.recordingId} failed without a reason`)
+    else if (!troubled.some(({ to }) => to > lesson.at + (lesson.seconds * 1000) / 4))
+      this.#false(`${where}: ${run.recordingId} failed, and there was time to begin it again`)
   }
 
   /** The take has the sound of its time, or says that it has not; what it lacks, somebody could not give. */
@@ -224,7 +225,9 @@ export class Truth {
     let [left, reached] = [0, from]
     for (const trouble of troubles.toSorted((a, b) => a.from - b.from)) {
       left += Math.max(0, Math.min(to, trouble.from - BEFORE_MS) - reached)
-      reached = Math.max(reached, Math.min(to, trouble.to + AFTER_MS))
+      // What could not begin is tried again at pauses that double.
+      const pause = atStart ? Math.max(0, trouble.to - from) : 0
+      reached = Math.max(reached, Math.min(to, trouble.to + AFTER_MS + pause))
     }
     return left + Math.max(0, to - reached)
   }
