@@ -2,7 +2,7 @@
 import { arm, type Fault, type Kind, planFaults } from './faults.ts'
 import type { Network } from './network.ts'
 import { Random } from './random.ts'
-import { DAY, HOUR, MINUTE, type Scale, Site } from './site.ts'
+import { DAY, HOUR, type Lesson, MINUTE, type Scale, Site } from './site.ts'
 import type { Time } from './time.ts'
 import { Truth } from './truth.ts'
 
@@ -26,6 +26,8 @@ const QUIET_MS = 30 * MINUTE
 const at = (ms: number): string => new Date(ms).toISOString().slice(11, 23)
 const said = ({ from, kind, to, who }: Fault): string => `${at(from)} ${kind} of ${who} for ${(to - from) / 1000} s`
 
+const planned = ({ at: from, room, seconds }: Lesson): string => `${at(from)} a lesson of ${seconds} s in ${room}`
+
 export async function day(asked: DayAsked) {
   const { folder, hours, kinds, network, print, rooms, seed, time, verbose } = asked
   time.begin(Date.parse('2026-03-02T00:00:00.000Z') + (seed % 300) * DAY, seed)
@@ -38,7 +40,7 @@ export async function day(asked: DayAsked) {
   const end = hours * HOUR
   const random = new Random(seed, 2)
   const faults = planFaults(site, random, asked.faults, kinds)
-  if (verbose) for (const fault of faults) print(`  ${said(fault)}`)
+  if (verbose) for (const what of [...site.lessons.map(planned), ...faults.map(said)]) print(`  ${what}`)
   arm(site, faults, random)
   const truth = new Truth(site, faults)
   const isFine = (): boolean => crashes.length + truth.broken.length === 0
