@@ -12,7 +12,7 @@ const seeds = Array.from({ length: turn === undefined ? 20 : 2 }, (_, n) => 1001
 const WORLDS = ['1:0', ...seeds.map((seed) => `${seed}:6`), `${seeds[0]}:6`]
 /** A world changes the clock, the disk and the network of its process: they have one of their own, and share what it loads. */
 const simulated = (async () => {
-  const args = ['--worlds', WORLDS.join(), '--rooms', '1', '--hours', '1']
+  const args = ['--worlds', WORLDS.join(), '--rooms', '1', '--hours', '0.75']
   const child = spawn(process.execPath, [`${import.meta.dirname}/run.ts`, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })

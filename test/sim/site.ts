@@ -32,6 +32,8 @@ export const MINUTE = 60_000
 export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
 const GIB = 2 ** 30
+const ZONE = 'Europe/Berlin'
+const WALL = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', hourCycle: 'h23', minute: '2-digit', timeZone: ZONE })
 const ADMIN = 'svc_simulated_admin'
 
 /** Derived once: that takes as long as an hour of a site. */
@@ -156,9 +158,12 @@ export class Site {
       const minutes = this.#random.whole(...(lesson.map((s) => Math.ceil(s / 60)) as [number, number]))
       const start = 15 + n * part + this.#random.whole(0, Math.max(0, part - minutes - 5))
       const recordingProfileId = this.#taste.pick(profiles)
+      const at = this.time.epoch + start * MINUTE
+      // An hour that the clocks show twice counts when it is first shown.
+      if (onTheWall(at) === onTheWall(at - HOUR)) continue
       const body = {
-        ...{ captureInterfaceId, name: `${room} ${n}`, nodeId, recordingProfileId, room, timezone: 'UTC' },
-        recurrence: { endTime: clock(start + minutes), mode: 'daily', startTime: clock(start) },
+        ...{ captureInterfaceId, name: `${room} ${n}`, nodeId, recordingProfileId, room, timezone: ZONE },
+        recurrence: { endTime: clock(onTheWall(at) + minutes), mode: 'daily', startTime: clock(onTheWall(at)) },
         ...{ folderTemplate: 'Lessons', titleTemplate: '{{schedule.name}}' },
       }
       const { data } = await this.ask('POST', '/schedules', body)
@@ -191,5 +196,11 @@ export class Site {
   }
 }
 
+/** Minutes after midnight, as the people of the site have it. */
+function onTheWall(at: number): number {
+  const [hours = 0, minutes = 0] = WALL.format(at).split(':').map(Number)
+  return hours * 60 + minutes
+}
+
 const clock = (minutes: number): string =>
-  `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`
+  `${String(Math.floor(minutes / 60) % 24).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`

@@ -4,7 +4,7 @@ import * as path from 'node:path'
 import { real } from './disk.ts'
 import type { Fault } from './faults.ts'
 import type { Asked } from './network.ts'
-import { type Lesson, MINUTE, type Site } from './site.ts'
+import { DAY, type Lesson, MINUTE, type Site } from './site.ts'
 import { flawsOf, readTake } from './take.ts'
 
 interface Acknowledged {
@@ -200,6 +200,12 @@ export class Truth {
       at,
     )
     const where = `${lesson.room} at ${at}`
+    const day = new Date(epoch + DAY).toISOString()
+    const [{ n = 0 } = {}] = this.#rows<{ n: number }>(
+      'SELECT count(*) AS n FROM schedule_runs WHERE schedule_id = ? AND occurrence_at < ?',
+      ...[lesson.scheduleId, day],
+    )
+    if (n > 1) this.#false(`${where}: the slot had ${n} runs on one day`)
     const troubled = this.#troubles(lesson.room, lesson.at - 5 * MINUTE, lesson.at + lesson.seconds * 1000 + 5 * MINUTE)
     const [run] = runs
     if (!run) {
