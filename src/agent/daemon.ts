@@ -164,7 +164,7 @@ export class Daemon {
     this.#inventoryFailures = done ? 0 : this.#inventoryFailures + 1
     if (done) this.#posted = interfaces
     else {
-      const backoff = backoffMs(this.#inventoryFailures, INVENTORY_RETRY_MAX_MS)
+      const backoff = backoffMs(this.#inventoryFailures, INVENTORY_RETRY_MAX_MS, Math.random())
       this.#inventoryNotBefore = clock.monotonic() + Math.max(backoff, pauseMs)
     }
   }
@@ -239,7 +239,7 @@ export class Daemon {
         if (this.#claiming.signal.aborted) break
         failures++
         this.#claimFailed(e, failures)
-        await this.#claimBell.wait(backoffMs(failures, CLAIM_RETRY_MAX_MS))
+        await this.#claimBell.wait(backoffMs(failures, CLAIM_RETRY_MAX_MS, Math.random()))
       }
     }
     forget()

@@ -98,7 +98,7 @@ async function uploadPatiently(link: Link, file: Upload, log: Log, signal: Abort
       signal.throwIfAborted()
       if (!(e instanceof LinkError) || !e.transient || attempt >= UPLOAD_ATTEMPTS) throw e
       log.warn('upload failed: retrying', { attempt, error: e.message })
-      await sleep(backoffMs(attempt, RETRY_MAX_MS), undefined, { signal })
+      await sleep(backoffMs(attempt, RETRY_MAX_MS, Math.random()), undefined, { signal })
     }
   }
 }

@@ -2,7 +2,7 @@
 import { arm, type Fault, type Kind, planFaults } from './faults.ts'
 import type { Network } from './network.ts'
 import { Random } from './random.ts'
-import { DAY, HOUR, MINUTE, type Scale, Site } from './site.ts'
+import { DAY, HOUR, type Lesson, MINUTE, type Scale, Site } from './site.ts'
 import type { Time } from './time.ts'
 import { Truth } from './truth.ts'
 
@@ -20,15 +20,25 @@ export interface DayAsked {
   verbose: boolean
 }
 
+const FIRST_DAY = '2026-03-02T00:00:00.000Z'
+/** Two seeds of ten are days on which the clocks of the site are changed, at one o'clock. */
+const CHANGES: Record<number, string> = { 3: '2026-03-29T00:00:00.000Z', 7: '2026-10-25T00:00:00.000Z' }
 /** Time for everything to settle at the end, without faults. */
-const QUIET_MS = 30 * MINUTE
+const QUIET_MS = 20 * MINUTE
 
 const at = (ms: number): string => new Date(ms).toISOString().slice(11, 23)
 const said = ({ from, kind, to, who }: Fault): string => `${at(from)} ${kind} of ${who} for ${(to - from) / 1000} s`
 
+const planned = ({ at: from, room, seconds }: Lesson): string => `${at(from)} a lesson of ${seconds} s in ${room}`
+
+function dateOf(seed: number): number {
+  const change = CHANGES[seed % 10]
+  return change === undefined ? Date.parse(FIRST_DAY) + (seed % 300) * DAY : Date.parse(change)
+}
+
 export async function day(asked: DayAsked) {
   const { folder, hours, kinds, network, print, rooms, seed, time, verbose } = asked
-  time.begin(Date.parse('2026-03-02T00:00:00.000Z') + (seed % 300) * DAY, seed)
+  time.begin(dateOf(seed), seed)
   network.begin()
   const crashes: string[] = []
   time.onCrash = (life, e) => crashes.push(`${at(time.now)} ${life?.name} crashed: ${(e as Error)?.stack ?? e}`)
@@ -38,7 +48,7 @@ export async function day(asked: DayAsked) {
   const end = hours * HOUR
   const random = new Random(seed, 2)
   const faults = planFaults(site, random, asked.faults, kinds)
-  if (verbose) for (const fault of faults) print(`  ${said(fault)}`)
+  if (verbose) for (const what of [...site.lessons.map(planned), ...faults.map(said)]) print(`  ${what}`)
   arm(site, faults, random)
   const truth = new Truth(site, faults)
   const isFine = (): boolean => crashes.length + truth.broken.length === 0

@@ -41,8 +41,6 @@ const LONGEST: Record<Kind, number> = {
   'line.slow': 900,
   power: 180,
 }
-/** And shortest: a card that stands still for less than ALSA's patience loses sound that nobody misses. */
-const SHORTEST: Partial<Record<Kind, number>> = { 'card.stuck': 11 }
 const OF_RECORDERS: ReadonlySet<Kind> = new Set([
   'card.pulled',
   'card.stuck',
@@ -60,7 +58,7 @@ export function planFaults(site: Site, random: Random, count: number, kinds: rea
     const at = random.chance(0.8)
       ? lesson.at + random.whole(-60_000, lesson.seconds * 1000 + 60_000)
       : random.whole(10 * MINUTE, site.scale.hours * HOUR)
-    const to = at + Math.ceil(random.skewed(SHORTEST[kind] ?? 1, LONGEST[kind]) * 1000)
+    const to = at + Math.ceil(random.skewed(1, LONGEST[kind]) * 1000)
     const who = !OF_RECORDERS.has(kind) && random.chance(0.4) ? 'controller' : lesson.room
     return { from: Math.max(at, 5 * MINUTE), kind, to: Math.max(to, 5 * MINUTE + 1000), who }
   }).sort((a, b) => a.from - b.from)
@@ -87,10 +85,10 @@ function begin(site: Site, { kind, who }: Fault, random: Random): () => void {
   const box = boxOf(site, who)
   const recorder = site.recorders.get(who)
   if (kind === 'kill' || kind === 'power') return down(box, kind)
-  if (kind === 'disk.full') return change(box.disk, 'taken', box.disk.capacity)
-  if (kind === 'disk.slow') return change(box.disk, 'slowness', random.pick([10, 100, 1000]))
-  if (kind === 'card.stuck') return change(recorder!.card, 'stuck', true)
-  if (kind === 'clock') return change(box.machine, 'clockAheadMs', random.whole(-7200, 7200) * 1000)
+  if (kind === 'disk.full') return change(box.disk, 'taken', box.disk.capacity, 0)
+  if (kind === 'disk.slow') return change(box.disk, 'slowness', random.pick([10, 100, 1000]), 1)
+  if (kind === 'card.stuck') return change(recorder!.card, 'stuck', true, false)
+  if (kind === 'clock') return change(box.machine, 'clockAheadMs', random.whole(-7200, 7200) * 1000, 0)
   if (kind === 'card.pulled') {
     recorder!.plug(false)
     return () => recorder!.plug(true)
@@ -106,11 +104,11 @@ function begin(site: Site, { kind, who }: Fault, random: Random): () => void {
   return () => void Object.assign(line, goodLine())
 }
 
-function change<T, K extends keyof T>(of: T, name: K, to: T[K]): () => void {
-  const before = of[name]
+/** Of two at once the first that is over ends both. */
+function change<T, K extends keyof T>(of: T, name: K, to: T[K], usual: T[K]): () => void {
   of[name] = to
   return () => {
-    of[name] = before
+    of[name] = usual
   }
 }
 

@@ -1,4 +1,5 @@
-// Runs simulated days, one seed each: scripts/node test/sim/run.ts --seed 1 --days 20
+// Runs simulated days, one seed each: scripts/node test/sim/run.ts --seed 1 --days 20, or --worlds 1:0,7:6 (seeds and how many
+// faults each has).
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -17,6 +18,7 @@ const { values } = parseArgs({
     days: { type: 'string', default: '1' },
     rooms: { type: 'string', default: '3' },
     seed: { type: 'string', default: '1' },
+    worlds: { type: 'string', default: '' },
     verbose: { type: 'boolean', default: false },
   },
 })
@@ -40,13 +42,15 @@ const unknown = wanted.filter((start) => !KINDS.some((kind) => kind.startsWith(s
 if (unknown.length > 0) throw new Error(`no such kind of fault: ${unknown.join(', ')}; there are ${KINDS.join(', ')}`)
 
 process.on('unhandledRejection', (e) => time.onCrash(time.current, e))
+const named = values.worlds.split(',').map((world) => world.split(':').map(Number) as [seed: number, faults: number])
+const counted = Array.from({ length: Number(values.days) }, (_, n) => [Number(values.seed) + n, Number(values.faults)])
+const worlds = values.worlds === '' ? counted : named
 let failed = 0
-for (let n = 0; n < Number(values.days); n++) {
-  const seed = Number(values.seed) + n
+for (const [seed = 0, faults = 0] of worlds) {
   const began = process.cpuUsage()
   const folder = mkdtempSync(`${tmpdir()}/roomtone-sim-`)
   const result = await day({
-    ...{ faults: Number(values.faults), folder, hours: Number(values.hours), kinds: chosen, network, print },
+    ...{ faults, folder, hours: Number(values.hours), kinds: chosen, network, print },
     ...{ rooms: Number(values.rooms), seed, time, verbose: values.verbose },
   })
   const { system, user } = process.cpuUsage(began)
@@ -55,5 +59,5 @@ for (let n = 0; n < Number(values.days); n++) {
   for (const line of result.broken) print(`  BROKEN ${line}`)
   if (result.broken.length > 0) failed++
 }
-print(`${values.days} days, ${failed} broken`)
+print(`${worlds.length} days, ${failed} broken`)
 process.exit(failed > 0 ? 1 : 0)

@@ -32,6 +32,8 @@ export const MINUTE = 60_000
 export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
 const GIB = 2 ** 30
+const ZONE = 'Europe/Berlin'
+const WALL = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', hourCycle: 'h23', minute: '2-digit', timeZone: ZONE })
 const ADMIN = 'svc_simulated_admin'
 
 /** Derived once: that takes as long as an hour of a site. */
@@ -57,6 +59,8 @@ export class Site {
   readonly #folder: string
   readonly #random: Random
   readonly #seed: number
+  /** Decides how lessons are recorded. */
+  readonly #taste: Random
 
   constructor({
     folder,
@@ -68,6 +72,7 @@ export class Site {
     this.#folder = folder
     this.#seed = seed
     this.#random = new Random(seed, 1)
+    this.#taste = new Random(seed, 3)
     this.network = network
     this.scale = scale
     this.time = time
@@ -96,15 +101,15 @@ export class Site {
     this.controller.start()
     await this.time.runUntil(this.time.now + 10_000)
     this.#admin()
-    const { data: profile } = await this.ask('POST', '/settings/recording-profiles', {
-      channelMode: 'mono',
-      codec: 'wav',
-      enhancement: null,
-      name: 'Plain',
-    })
+    const profiles = [await this.#profile('Plain'), await this.#profile('In pieces', { chunkSeconds: 60 })]
     for (let n = 1; n <= this.scale.rooms; n++) await this.#furnish(`Room ${n}`)
     await this.time.runUntil(this.time.now + 60_000)
-    for (const room of this.recorders.keys()) await this.#book(room, profile.id)
+    for (const room of this.recorders.keys()) await this.#book(room, profiles)
+  }
+
+  async #profile(name: string, more: object = {}): Promise<string> {
+    const body = { channelMode: 'mono', codec: 'wav', enhancement: null, name, ...more }
+    return (await this.ask('POST', '/settings/recording-profiles', body)).data.id
   }
 
   #admin(): void {
@@ -143,7 +148,7 @@ export class Site {
   }
 
   /** Lessons of a room never overlap: each has its own part of the day. */
-  async #book(room: string, recordingProfileId: string): Promise<void> {
+  async #book(room: string, profiles: string[]): Promise<void> {
     const { hours, lesson, lessonsADay } = this.scale
     const nodeId = this.recorders.get(room)!.node.id
     const { data: node } = await this.ask('GET', `/nodes/${nodeId}`)
@@ -152,9 +157,13 @@ export class Site {
     for (let n = 0; n < lessonsADay; n++) {
       const minutes = this.#random.whole(...(lesson.map((s) => Math.ceil(s / 60)) as [number, number]))
       const start = 15 + n * part + this.#random.whole(0, Math.max(0, part - minutes - 5))
+      const recordingProfileId = this.#taste.pick(profiles)
+      const at = this.time.epoch + start * MINUTE
+      // An hour that the clocks show twice counts when it is first shown.
+      if (onTheWall(at) === onTheWall(at - HOUR)) continue
       const body = {
-        ...{ captureInterfaceId, name: `${room} ${n}`, nodeId, recordingProfileId, room, timezone: 'UTC' },
-        recurrence: { endTime: clock(start + minutes), mode: 'daily', startTime: clock(start) },
+        ...{ captureInterfaceId, name: `${room} ${n}`, nodeId, recordingProfileId, room, timezone: ZONE },
+        recurrence: { endTime: clock(onTheWall(at) + minutes), mode: 'daily', startTime: clock(onTheWall(at)) },
         ...{ folderTemplate: 'Lessons', titleTemplate: '{{schedule.name}}' },
       }
       const { data } = await this.ask('POST', '/schedules', body)
@@ -187,5 +196,11 @@ export class Site {
   }
 }
 
+/** Minutes after midnight, as the people of the site have it. */
+function onTheWall(at: number): number {
+  const [hours = 0, minutes = 0] = WALL.format(at).split(':').map(Number)
+  return hours * 60 + minutes
+}
+
 const clock = (minutes: number): string =>
-  `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`
+  `${String(Math.floor(minutes / 60) % 24).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`

@@ -4,11 +4,13 @@ import * as path from 'node:path'
 import { real } from './disk.ts'
 import type { Fault } from './faults.ts'
 import type { Asked } from './network.ts'
-import { type Lesson, MINUTE, type Site } from './site.ts'
+import { DAY, type Lesson, MINUTE, type Site } from './site.ts'
 import { flawsOf, readTake } from './take.ts'
 
 interface Acknowledged {
   checksum: string
+  /** Number of the piece, from 1. */
+  chunk?: number
   recordingId: string
 }
 
@@ -56,9 +58,12 @@ export class Truth {
     const [, recordingId] = /\/recordings\/([^/]+)\/cache-file$/.exec(url.pathname) ?? []
     if (status === 500) this.#false(`${method} ${url.pathname} was answered with 500: ${body}`)
     if (status >= 300) return
-    if (method === 'PUT' && recordingId && url.search === '') {
+    if (method === 'PUT' && recordingId) {
       const [, base64 = ''] = /:(.+):/.exec(String(headers['content-digest'])) ?? []
-      this.#files.push({ checksum: `sha256:${Buffer.from(base64, 'base64').toString('hex')}`, recordingId })
+      const checksum = `sha256:${Buffer.from(base64, 'base64').toString('hex')}`
+      const index = url.searchParams.get('chunk')
+      if (index !== null) this.#files.push({ checksum, chunk: Number(index) + 1, recordingId })
+      else if (url.search === '') this.#files.push({ checksum, recordingId })
     }
     if (method === 'POST' && url.pathname.endsWith('/health-events')) this.#events.add(JSON.parse(String(body)).data.id)
   }
@@ -81,8 +86,11 @@ export class Truth {
   /** What was acknowledged exists; `whole`: its bytes are looked at. */
   acknowledged(whole: boolean): void {
     const stored = new Map(this.#fileRows().map((row) => [row.recordingId, row]))
-    for (const { checksum, recordingId } of this.#files) {
-      const row = stored.get(recordingId)
+    for (const file of this.#files) {
+      const { checksum, recordingId } = file
+      const row = file.chunk === undefined ? stored.get(recordingId) : this.#chunkRow(file, stored)
+      // Its bytes are in the joined file, whose sound is looked at.
+      if (row === 'joined') continue
       if (row?.checksum !== checksum) this.#false(`${recordingId} was acknowledged, and is not in the library`)
       else if (!this.#isWhole(row, whole)) this.#false(`${recordingId} was acknowledged, and its file is not whole`)
     }
@@ -94,6 +102,20 @@ export class Truth {
     this.#rows<FileRow>(
       "SELECT recording_id AS recordingId, checksum, path, size_bytes AS size, details FROM recording_files WHERE rendition = 'primary'",
     )
+
+  #chunkRow({ chunk, recordingId }: Acknowledged, stored: Map<string, FileRow>): FileRow | 'joined' | undefined {
+    const [row] = this.#rows<FileRow>(
+      `SELECT recording_id AS recordingId, checksum, path, size_bytes AS size, details FROM recording_chunk_files
+       WHERE rendition = 'primary' AND recording_id = ? AND idx = ?`,
+      recordingId,
+      chunk,
+    )
+    const [released] = this.#rows<{ at: string | null }>(
+      'SELECT released_at AS at FROM chunked_recordings WHERE recording_id = ?',
+      recordingId,
+    )
+    return row ?? (released?.at && stored.has(recordingId) ? 'joined' : undefined)
+  }
 
   #pathOf = (row: FileRow): string => path.join(this.#site.controller.config.SVC_RECORDING_CACHE_DIR, row.path)
 
@@ -178,6 +200,12 @@ export class Truth {
       at,
     )
     const where = `${lesson.room} at ${at}`
+    const day = new Date(epoch + DAY).toISOString()
+    const [{ n = 0 } = {}] = this.#rows<{ n: number }>(
+      'SELECT count(*) AS n FROM schedule_runs WHERE schedule_id = ? AND occurrence_at < ?',
+      ...[lesson.scheduleId, day],
+    )
+    if (n > 1) this.#false(`${where}: the slot had ${n} runs on one day`)
     const troubled = this.#troubles(lesson.room, lesson.at - 5 * MINUTE, lesson.at + lesson.seconds * 1000 + 5 * MINUTE)
     const [run] = runs
     if (!run) {
@@ -185,14 +213,23 @@ export class Truth {
       return
     }
     if (run.outcome !== 'started') {
-      if (troubled.length === 0) this.#false(`${where}: ${run.outcome} without a reason`)
+      if (run.outcome !== 'missed' || !this.#couldNotStart(lesson))
+        this.#false(`${where}: ${run.outcome} without a reason`)
       return
     }
     const [take] = this.#rows<{ status: string }>('SELECT status FROM recordings WHERE id = ?', run.recordingId)
     const [row] = this.#fileRows().filter(({ recordingId }) => recordingId === run.recordingId)
     if (row) this.#sound(lesson, where, row)
     else if (take?.status !== 'failed') this.#false(`${where}: ${run.recordingId} is still ${take?.status}`)
-    else if (troubled.length === 0) this.#false(`${where}: ${run.recordingId} failed without a reason`)
+    else if (!troubled.some(({ to }) => to > lesson.at + (lesson.seconds * 1000) / 4))
+      this.#false(`${where}: ${run.recordingId} failed, and there was time to begin it again`)
+  }
+
+  /** The controller alone starts what is due: it was away until the slot was over, or over by its clock. */
+  #couldNotStart({ at, seconds }: Lesson): boolean {
+    const end = at + seconds * 1000
+    const troubles = this.#troubles('controller', at - MINUTE, end, /^(clock|disk|kill|power)/)
+    return troubles.some(({ kind, to }) => kind === 'clock' || to > end - MINUTE / 2)
   }
 
   /** The take has the sound of its time, or says that it has not; what it lacks, somebody could not give. */
@@ -224,7 +261,9 @@ export class Truth {
     let [left, reached] = [0, from]
     for (const trouble of troubles.toSorted((a, b) => a.from - b.from)) {
       left += Math.max(0, Math.min(to, trouble.from - BEFORE_MS) - reached)
-      reached = Math.max(reached, Math.min(to, trouble.to + AFTER_MS))
+      // What could not begin is tried again at pauses that double.
+      const pause = atStart ? Math.max(0, trouble.to - from) : 0
+      reached = Math.max(reached, Math.min(to, trouble.to + AFTER_MS + pause))
     }
     return left + Math.max(0, to - reached)
   }

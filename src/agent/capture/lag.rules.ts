@@ -13,10 +13,28 @@ const WINDOW_ARRIVALS = 6
 const SLEW_MS = 20
 /** Windows after the words of a source that lost something, in which the clock says whether it was more than that. */
 const WINDOWS_TOLD = 4
+/** Windows in a row that have to agree on a step ... */
+const AGREEING = 2
+/** ... of a source that would have told of what the machine was too slow for: only its card can have stood still. */
+const AGREEING_UNTOLD = 8
+/** No buffer that is being read holds back more: arecord asks ALSA for half a second. */
+const STALL_MS = 600
+/** How long nothing may have caught up with such a step; what is found then has its place within a second. */
+const STALL_SEEN_MS = 750
+const STALL_ARRIVALS = 4
 
 interface Window {
   arrivals: number
   /** Smallest lag seen in it, ms. */
+  least: number
+  since: number
+}
+
+/** Arrivals in a row that came later than any buffer explains. */
+interface Stall {
+  arrivals: number
+  /** Lag of the first, and the smallest of all, ms. */
+  first: number
   least: number
   since: number
 }
@@ -26,17 +44,22 @@ interface Window {
  * for as long as it lasts; what was never delivered raises it for good. So each window's smallest lag is compared with
  * the smallest before: a step upwards that two windows agree on is lost audio, because silence that is put in wrongly
  * would be worse than late. What rises slower than a step is the clocks' drift; it is followed, however long it lasts.
+ * A step that is larger than what waits anywhere, and stays while everything is read, needs no window.
  *
- * A source that tells of its losses is asked by the clock only when it told: its words say how long it stood still, not
- * that the device's full buffer was thrown away with it (half a second of arecord's). Until then any step is the
- * machine's. Others (PipeWire, JACK, templates, an ALSA name that may be a plugin) are watched all the time.
+ * A source that tells of its losses is doubted longer: a machine that reads late for a while is most of what shows, and
+ * its words say when it was too late. They say how long it stood still, not that the device's full buffer was thrown
+ * away with it (half a second of arecord's): then the clock is asked as with any other. What it never says is that the
+ * card itself gave nothing for a while. Others (PipeWire, JACK, templates, an ALSA name that may be a plugin) say nothing.
  */
 export class Lag {
+  /** Windows in a row that found something lost. */
+  #agreed = 0
   /** Smallest lag of the window before this one. */
   #before: number | undefined
   readonly #rate: number
   #reference: number | undefined
-  /** What the window before this one would have called lost, ms. */
+  #stall: Stall | undefined
+  /** The least that the agreeing windows would have called lost, ms. */
   #suspected = 0
   readonly #tells: boolean
   #window: Window | undefined
@@ -54,6 +77,39 @@ export class Lag {
    */
   arrived(now: number, frames: number): number {
     const lag = now - (frames / this.#rate) * 1000
+    const lost = this.#stood(now, lag) || this.#seen(now, lag)
+    if (lost > 0) this.#forget()
+    return Math.round((lost / 1000) * this.#rate)
+  }
+
+  /** What arrives now was held up here: it says nothing about the source. */
+  restart(): void {
+    this.#window = this.#stall = undefined
+  }
+
+  /** The source said that it lost something. */
+  told(): void {
+    this.#windowsTold = WINDOWS_TOLD
+  }
+
+  /** Ms for which the source stood still a moment ago, mostly 0. */
+  #stood(now: number, lag: number): number {
+    const usual = Math.min(this.#reference ?? Number.POSITIVE_INFINITY, this.#window?.least ?? Number.POSITIVE_INFINITY)
+    if (lag - usual <= STALL_MS) {
+      this.#stall = undefined
+      return 0
+    }
+    // What falls is a backlog that is being read.
+    if (this.#stall && lag < this.#stall.first - LEAST_MS) this.#stall = undefined
+    this.#stall ??= { arrivals: 0, first: lag, least: lag, since: now }
+    const stall = this.#stall
+    stall.arrivals++
+    stall.least = Math.min(stall.least, lag)
+    return now - stall.since >= STALL_SEEN_MS && stall.arrivals >= STALL_ARRIVALS ? stall.least - usual : 0
+  }
+
+  /** Ms that windows agree on to be lost. */
+  #seen(now: number, lag: number): number {
     this.#window ??= { arrivals: 0, least: lag, since: now }
     const window = this.#window
     window.arrivals++
@@ -63,36 +119,25 @@ export class Lag {
     return this.#judge(window.least)
   }
 
-  /** What arrives now was held up here: it says nothing about the source. */
-  restart(): void {
-    this.#window = undefined
-  }
-
-  /** The source said that it lost something. */
-  told(): void {
-    this.#windowsTold = WINDOWS_TOLD
-  }
-
   #judge(least: number): number {
     const rise = least - (this.#before ?? least)
     this.#before = least
-    if (this.#tells && this.#windowsTold-- <= 0) {
-      this.#windowsTold = 0
-      this.#suspected = 0
-      this.#reference = least
-      return 0
-    }
+    const isTold = this.#windowsTold > 0
+    if (isTold) this.#windowsTold--
     const slewed = rise > 0 && rise <= SLEW_MS ? rise : 0
     this.#reference = Math.min(least, (this.#reference ?? least) + slewed)
     const lost = least - this.#reference
-    if (lost > LEAST_MS) return this.#confirmed(lost)
-    this.#suspected = 0
-    return 0
+    if (lost <= LEAST_MS) {
+      this.#agreed = 0
+      return 0
+    }
+    this.#suspected = this.#agreed === 0 ? lost : Math.min(lost, this.#suspected)
+    this.#agreed++
+    return this.#agreed >= (this.#tells && !isTold ? AGREEING_UNTOLD : AGREEING) ? this.#suspected : 0
   }
 
-  #confirmed(lost: number): number {
-    const both = Math.min(lost, this.#suspected)
-    this.#suspected = both > 0 ? 0 : lost
-    return Math.round((both / 1000) * this.#rate)
+  #forget(): void {
+    this.restart()
+    this.#agreed = 0
   }
 }

@@ -39,7 +39,7 @@ export interface Device {
   relocate?: () => Promise<boolean>
   /** Asks the device what it can do, after it refused; undefined when it cannot be asked. */
   probe?: (format: PcmFormat) => Promise<string | undefined>
-  /** It says so itself when it lost audio: arecord on the hardware. Others are watched by the clock. */
+  /** It says so itself when it was read too late: arecord on the hardware. The clock doubts it longer than others. */
   tells?: boolean
   /** A generator standing in for a microphone; said wherever the take shows. */
   test: boolean

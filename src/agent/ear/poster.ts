@@ -73,7 +73,7 @@ export class SoundPoster implements Service {
       const refused = await this.#attempt(next.reading)
       if (refused === undefined) {
         next.failures++
-        await this.#bell.wait(backoffMs(++failures, RETRY_MAX_MS))
+        await this.#bell.wait(backoffMs(++failures, RETRY_MAX_MS, Math.random()))
       } else {
         failures = 0
         this.#kept = this.#kept.filter((one) => one !== next)

@@ -219,7 +219,7 @@ export class Health {
       if (settled === batch.length || this.#stopping) continue
       failures++
       this.#idle.ring()
-      await this.#retry.wait(Math.max(backoffMs(failures, RETRY_MAX_MS), this.#pauseMs))
+      await this.#retry.wait(Math.max(backoffMs(failures, RETRY_MAX_MS, Math.random()), this.#pauseMs))
       this.#pauseMs = 0
     }
   }

@@ -10,7 +10,8 @@ type Waiting = Pick<JobContext, 'pauses' | 'settings' | 'signal'>
 /** Pauses before a retry; throws the abort reason when the agent stops. */
 export async function pauseBeforeRetry(ctx: Waiting, attempt: number, slowly = false): Promise<void> {
   const { retryMaxSeconds, retryMinSeconds } = ctx.settings
-  const seconds = slowly ? retryMaxSeconds : backoffSeconds(attempt, retryMinSeconds, retryMaxSeconds, Math.random())
+  const doublings = slowly ? Number.POSITIVE_INFINITY : attempt
+  const seconds = backoffSeconds(doublings, retryMinSeconds, retryMaxSeconds, Math.random())
   ctx.pauses.now++
   try {
     await sleep(seconds * 1000, undefined, { signal: ctx.signal })

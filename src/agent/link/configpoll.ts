@@ -58,7 +58,7 @@ export class ConfigPoll {
     const done = await sync(() => this.#ask())
     if (!done) {
       this.#known = undefined
-      return backoffMs(++this.#failures, RETRY_MAX_MS)
+      return backoffMs(++this.#failures, RETRY_MAX_MS, Math.random())
     }
     this.#failures = 0
     const waited = before?.etag !== undefined && clock.monotonic() - asked >= AT_ONCE_MS

@@ -88,8 +88,9 @@ export class Outbox {
     const { signal } = this.#stopping
     const chunk = this.#numbered(piece)
     for (let failures = 0; !signal.aborted; failures++) {
+      const pauseMs = backoffMs(failures - 1, RETRY_MAX_MS, Math.random())
       // Rejects when stopped, which the loops see themselves.
-      if (failures > 0) await sleep(backoffMs(failures - 1, RETRY_MAX_MS), undefined, { signal }).catch(() => undefined)
+      if (failures > 0) await sleep(pauseMs, undefined, { signal }).catch(() => undefined)
       if (!signal.aborted && (await this.#settled(chunk))) return
     }
   }

@@ -31,8 +31,11 @@ export function createBell(): Bell {
   }
 }
 
-/** Pause before attempt number `attempt` (from 1): 1 s, doubling, at most `most` ms. */
-export const backoffMs = (attempt: number, most: number): number => backoff(attempt, 500, most)
+/**
+ * Pause before attempt number `attempt` (from 1): 1 s, doubling, at most `most` ms. What all recorders ask of one controller
+ * is shortened by up to half with a `random` of 0 to 1: they lost it at the same moment.
+ */
+export const backoffMs = (attempt: number, most: number, random = 0): number => backoff(attempt, 500, most, random)
 
 /** Something that runs beside the takes while the daemon runs: meters, live audio, health checks. */
 export interface Service {

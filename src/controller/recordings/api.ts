@@ -5,6 +5,7 @@ import type { ClaimStore } from './jobs/claims.store.ts'
 import type { JobService } from './jobs/jobs.service.ts'
 import type { JobStore } from './jobs/jobs.store.ts'
 import type { LeaseStore } from './jobs/leases.store.ts'
+import type { JobRetrying } from './jobs/retrying.ts'
 import type { RecordingCounts } from './library/counts.store.ts'
 import type { OpenPlaybacks } from './library/openplaybacks.ts'
 import type { RecordingService } from './library/recordings.service.ts'
@@ -33,6 +34,8 @@ export interface RecordingsApi {
   policies: PolicyStore
   profiles: ProfileStore
   recordings: RecordingStore
+  /** Begins a take again. */
+  retry: JobRetrying
   /** The disk of the takes. */
   diskSpace: DiskSpace
 }

@@ -20,6 +20,7 @@ import { jobStore } from './jobs/jobs.store.ts'
 import { leaseRunner } from './jobs/lease.runner.ts'
 import { leaseStore } from './jobs/leases.store.ts'
 import { failMoved } from './jobs/moved.ts'
+import { jobRetrying } from './jobs/retrying.ts'
 import { recordingCounts } from './library/counts.store.ts'
 import { openPlaybacks } from './library/openplaybacks.ts'
 import { recordingService } from './library/recordings.service.ts'
@@ -106,6 +107,7 @@ function apiOf(base: Base, { fleet, health: { health }, settings }: Deps): Recor
     profiles,
     recording,
     recordings,
+    retry: jobRetrying({ claims, ids, jobService: ofJobs, nodes: fleet.nodes, recordings }),
     diskSpace: new DiskSpace(config.SVC_RECORDING_CACHE_DIR),
   }
 }

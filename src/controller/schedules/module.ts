@@ -6,6 +6,8 @@ import type { ClockApi } from '../monitoring/clock/api.ts'
 import type { HealthApi } from '../monitoring/health/api.ts'
 import type { RecordingsApi } from '../recordings/api.ts'
 import type { SettingsApi } from '../settings/api.ts'
+import { AGAIN, againRunner } from './again.runner.ts'
+import { againStore } from './again.store.ts'
 import type { SchedulesApi } from './api.ts'
 import { roomReassignment } from './assigning.ts'
 import { calendarStore } from './calendar.store.ts'
@@ -44,6 +46,9 @@ export function createSchedules(base: Base, deps: Deps): Module<SchedulesApi> {
   const reassignRoom = roomReassignment({ defaultInterfaceId, nodes, rosters, schedules })
   deps.clock.include(scheduleJumps(db, schedules))
   events.on('schedule.changed', 'after', () => ticker.reschedule('schedule'))
+  events.on('job.changed', 'after', ({ status }) => {
+    if (status === 'failed') ticker.reschedule(AGAIN)
+  })
   events.on('node.moved', 'within', ({ moved, nodeId, now }) => moved.push(...reassignRoom(nodeId, now)))
   events.on('node.ready', 'within', ({ nodeId, now }) => {
     if (runs.retryNow(nodeId, now)) events.emit('schedule.changed', {})
@@ -72,7 +77,7 @@ export function createSchedules(base: Base, deps: Deps): Module<SchedulesApi> {
       ...changeRoutes(parts),
       ...occurrenceRoutes(parts),
     ],
-    runners: [runnerOf(base, deps, { alarms, runs, schedules, take })],
+    runners: [runnerOf(base, deps, { alarms, runs, schedules, take }), againOf(base, deps)],
   }
 }
 
@@ -96,4 +101,13 @@ const runnerOf = (
     retrySeconds: config.SVC_SCHEDULE_FAILURE_RETRY_SECONDS,
     rosters,
     trusted,
+  })
+
+const againOf = ({ audit, clock, config, db, log }: Base, { health, recordings: { jobs, retry } }: Deps) =>
+  againRunner({
+    ...{ audit, clock, db, health: health.health, jobs, log, retry },
+    enabled: config.SVC_SCHEDULE_RUNNER_ENABLED,
+    intervalSeconds: config.SVC_SCHEDULE_RUNNER_INTERVAL_SECONDS,
+    retrySeconds: config.SVC_SCHEDULE_FAILURE_RETRY_SECONDS,
+    slots: againStore(db),
   })

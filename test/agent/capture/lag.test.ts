@@ -30,7 +30,7 @@ function live({ drift = 0, late = () => 0, lost = () => 0, period = 4800, second
     const now = (played / (RATE * (1 + drift))) * 1000 + late(block)
     const missing = lag.arrived(now, frames)
     frames += missing
-    if (missing > 0) inserted.push([Math.round(now / 1000), Math.round((missing / RATE) * 1000)])
+    if (missing > 0) inserted.push([Math.round(now / 10) / 100, Math.round((missing / RATE) * 1000)])
   }
   return inserted
 }
@@ -85,11 +85,54 @@ test('a clock that is being set right is no loss', () => {
 
 test('a source that tells of its losses is believed; the clock adds what it threw away with them', () => {
   const lost = (block: number) => (block === 100 ? 0.3 * RATE : 0)
-  assert.deepEqual(live({ lost, seconds: 60, told: () => false }), [])
   const [[at, ms] = [0, 0], ...more] = live({ lost, seconds: 60, told: (block) => block === 100 })
   assert.ok(at >= 10 && at <= 15, `found at ${at} s`)
   assert.ok(Math.abs(ms - 300) <= 1, `${ms} ms`)
   assert.deepEqual(more, [])
+})
+
+const NEVER = () => false
+
+test('a card that stands still and goes on has its gap within a second, whether or not its program tells of losses', () => {
+  for (const told of [undefined, NEVER])
+    for (const drift of [-200e-6, 0, 200e-6])
+      for (const seconds of [0.7, 3, 9.5]) {
+        const lost = (block: number) => (block === 400 ? seconds * RATE : 0)
+        const found = live({ drift, lost, period: 6000, seconds: 120, ...(told && { told }) })
+        const [[at, ms] = [0, 0], ...more] = found
+        const since = at - (50 + seconds)
+        assert.ok(since >= 0 && since <= 1, `${seconds} s, drift ${drift}: found ${since} s behind`)
+        assert.ok(Math.abs(ms - seconds * 1000) <= 20, `${seconds} s, drift ${drift}: ${ms} ms`)
+        assert.deepEqual(more, [])
+      }
+})
+
+test('a card that stands still in its first second, or again and again, is followed', () => {
+  const at = [2, 12, 40, 48, 56, 400]
+  const lost = (block: number) => (at.includes(block) ? 0.8 * RATE : 0)
+  const found = live({ lost, period: 6000, seconds: 120, told: NEVER })
+  const sum = found.reduce((all, [, ms]) => all + ms, 0)
+  assert.ok(Math.abs(sum - at.length * 800) <= 20, `${sum} of ${at.length * 800} ms: ${found}`)
+})
+
+test('a short stop of a card that would tell of overruns is found late, but found', () => {
+  const lost = (block: number) => (block === 100 ? 0.3 * RATE : 0)
+  const [[at, ms] = [0, 0], ...more] = live({ lost, seconds: 60, told: NEVER })
+  assert.ok(at >= 10 && at <= 25, `found at ${at} s`)
+  assert.equal(ms, 300)
+  assert.deepEqual(more, [])
+})
+
+test('what buffers held back while the machine was busy is no loss', () => {
+  const period = 6000
+  // Falls behind for two seconds, stays as far behind as ALSA holds for two more, and catches up.
+  const behind = (block: number) => Math.max(0, Math.min(500, (block - 80) * 31, (block - 112 - 16) * -100 + 500))
+  // A pipe of seconds that is read slowly after the machine stood still.
+  const drained = (block: number) => (block < 80 ? 0 : Math.max(0, 3000 - (block - 80) * 80))
+  // Wakes up anywhere within a third of a second, for a minute.
+  const anywhere = (block: number) => (block > 80 && block < 560 ? ((block * 7919) % 331) + 20 : 0)
+  for (const late of [behind, drained, anywhere])
+    assert.deepEqual(live({ late, period, seconds: 120, told: NEVER }), [])
 })
 
 test('late arrivals that catch up are no loss', () => {

@@ -1,5 +1,6 @@
+import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createBell } from '../../../src/agent/proc/bell.ts'
+import { backoffMs, createBell } from '../../../src/agent/proc/bell.ts'
 
 test('a bell ends the wait, also when it rang before', async () => {
   const bell = createBell()
@@ -9,4 +10,11 @@ test('a bell ends the wait, also when it rang before', async () => {
   bell.ring()
   await waiting
   await bell.wait(1)
+})
+
+test('pauses double to their most; chance spreads those of a fleet, and makes none longer', () => {
+  const pauses = (random?: number) => [1, 2, 3, 4, 100].map((attempt) => backoffMs(attempt, 10_000, random))
+  assert.deepEqual(pauses(), [1000, 2000, 4000, 8000, 10_000])
+  assert.deepEqual(pauses(0.5), [750, 1500, 3000, 6000, 7500])
+  assert.deepEqual(pauses(1), [500, 1000, 2000, 4000, 5000])
 })

@@ -132,6 +132,7 @@ export const actions: Words['actions'] = {
     'discovery.read': 'nachschlagen',
     download: 'herunterladen',
     due_run: 'wie geplant aufnehmen',
+    'due_run.begun_again': 'erneut beginnen',
     'due_run.deferred': 'aufschieben',
     'due_run.skipped': 'auslassen',
     ended: 'beenden',

@@ -131,6 +131,7 @@ export const actions = {
     'discovery.read': 'look it up',
     download: 'download',
     due_run: 'record as planned',
+    'due_run.begun_again': 'begin again',
     'due_run.deferred': 'put off',
     'due_run.skipped': 'skip',
     ended: 'end',

@@ -40,6 +40,8 @@ export const LISTED_COLUMNS = `${PLAIN_COLUMNS},
 const WATCHED = `h.status <> 'resolved' AND substr(h.type, 1, 9) = 'watchdog.'
   AND json_extract(h.details, '$.recordingEndedAt') IS NULL`
 
+const DELIVERED = { by: 'system:job-lease', reason: 'take_delivered' }
+
 export function healthStore(db: Db, ids: Ids, events: Events) {
   const byId = db.stmt<{ id: string }, HealthRow>(`SELECT ${HEALTH_COLUMNS} FROM health_events h WHERE h.id = @id`)
   const ofJob = db.stmt<{ recordingId: string; jobId: string }, { id: string }>(
@@ -65,10 +67,10 @@ export function healthStore(db: Db, ids: Ids, events: Events) {
     find,
     /** @throws Fail 404 `health_event_not_found`. */
     get,
-    /** The take arrived after all: resolves what told that it had not. */
-    resolveDelivered(recordingId: string, jobId: string, now: string): void {
+    /** The take arrived after all, or was begun again: resolves what told that it had not. */
+    resolveDelivered(recordingId: string, jobId: string, now: string, why = DELIVERED): void {
       const ids = ofJob.all({ recordingId, jobId }).map(({ id }) => id)
-      autoResolve(ids, { by: 'system:job-lease', reason: 'take_delivered' }, now)
+      autoResolve(ids, why, now)
     },
     autoResolve,
     open: opener({ db, events, find, ids, judge: updateRecordingHealth }),

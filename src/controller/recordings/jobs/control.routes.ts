@@ -1,30 +1,20 @@
 import { conflict, Fail } from '../../../kernel/fail.ts'
-import type { Ids } from '../../../kernel/ids.ts'
 import { JobIds } from '../../../wire/jobs.ts'
 import type { Job } from '../../../wire/recordings.ts'
-import type { FleetApi } from '../../fleet/api.ts'
 import type { PathClaims } from '../../http/claims.ts'
 import { type AnyRoute, flow, route } from '../../http/route.ts'
 import type { Visibility, visibilities } from '../../http/visibility.ts'
-import { isInItsRoom } from '../library/start.rules.ts'
-import type { ClaimStore } from './claims.store.ts'
 import { isStoppable, retryFault, singleRetryFault } from './jobs.rules.ts'
 import type { JobService } from './jobs.service.ts'
 import type { JobStore } from './jobs.store.ts'
+import type { JobRetrying } from './retrying.ts'
 
 interface Parts {
-  claims: ClaimStore
-  ids: Ids
   jobs: JobStore
-  nodes: FleetApi['nodes']
   paths: PathClaims
-  visibility: ReturnType<typeof visibilities>
+  retry: JobRetrying
   service: JobService
-  recordings: {
-    /** Restarts the take. @returns the files of the old one, to be deleted after the commit */
-    restart(id: string, now: string): string[]
-    find(id: string): { roomId?: string } | undefined
-  }
+  visibility: ReturnType<typeof visibilities>
 }
 
 const control = { auth: 'user', permission: 'recording:control' } as const
@@ -51,7 +41,7 @@ const retryRoute = (parts: Parts): AnyRoute =>
           const source = parts.jobs.get(params.id)
           const fault = singleRetryFault(source, parts.jobs)
           if (fault) throw conflict(fault.reason, fault.words)
-          const { files, job } = retryJob(parts, source, now)
+          const { files, job } = parts.retry(source, now)
           discard(files)
           return {
             data: job,
@@ -64,24 +54,6 @@ const retryRoute = (parts: Parts): AnyRoute =>
       return done
     },
   })
-
-/**
- * Creates a new job with the same command, then clears what the old take left (docs/contract/recordings.md: States of a
- * recording).
- */
-function retryJob(
-  { claims, ids, nodes, recordings, service }: Parts,
-  source: Job,
-  now: string,
-): { files: string[]; job: Job } {
-  nodes.mustServe(source.nodeId)
-  if (!isInItsRoom(nodes.get(source.nodeId, now), source, recordings.find(source.recordingId)?.roomId))
-    throw conflict('channels_moved', 'The channels of this take are in another room now: start a new recording')
-  const files = recordings.restart(source.recordingId, now)
-  const job = claims.create(ids.make('job'), source.recordingId, source.nodeId, source.command, now)
-  service.changed(job)
-  return { files, job }
-}
 
 const bulkRetryRoute = (parts: Parts): AnyRoute =>
   flow({
@@ -98,7 +70,7 @@ const bulkRetryRoute = (parts: Parts): AnyRoute =>
           const before = visible(parts.jobs, parts.visibility(principal, 'recording:control'), body)
           const fault = retryFault(before, parts.jobs)
           if (fault) throw conflict(fault.reason, fault.words)
-          const made = before.map((job) => retryJob(parts, job, now))
+          const made = before.map((job) => parts.retry(job, now))
           discard(made.flatMap(({ files }) => files))
           const after = made.map(({ job }) => job)
           return {

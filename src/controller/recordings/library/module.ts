@@ -126,21 +126,12 @@ function recordingRoutes(base: Base, { health, recordings: api, uploads }: Deps)
   ]
 }
 
-function jobRoutes({ authorization, ids }: Base, { fleet, recordings: api, uploads }: Deps) {
+function jobRoutes({ authorization }: Base, { recordings: api, uploads }: Deps) {
   const { visibility, scope } = authorization
-  const { chunks, claims, jobService, jobs, paths, recordings } = api
+  const { chunks, jobService, jobs, paths, recordings, retry } = api
   return [
     ...boardRoutes({ chunks, chunkUploads: uploads.chunkUploads, jobs, visibility, recordings, scope }),
     ...jobExportRoutes(jobs, visibility),
-    ...jobControlRoutes({
-      claims,
-      ids,
-      jobs,
-      nodes: fleet.nodes,
-      paths,
-      visibility,
-      recordings,
-      service: jobService,
-    }),
+    ...jobControlRoutes({ jobs, paths, retry, service: jobService, visibility }),
   ]
 }

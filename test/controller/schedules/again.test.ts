@@ -1,0 +1,103 @@
+// A scheduled take that its recorder could not begin: while the slot lasts, it is begun again.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { againAt } from '../../../src/controller/schedules/again.store.ts'
+import { type House, house, pass, takes } from './world.ts'
+
+/** The lecture of 10:00 to 11:00 is due, and its recorder has no room. */
+async function fullDisk(h: House) {
+  await h.add()
+  await pass(h.k, '1h')
+  return failed(h)
+}
+
+/** Its recorder claims the job that waits, and cannot begin it. */
+async function failed({ agent, k, nodeId }: House, reason = 'insufficient_capture_disk_space') {
+  const { json, status } = await agent.post(`/nodes/${nodeId}/recording-jobs/claim-next`)
+  assert.equal(status, 200)
+  const { command, id, recordingId } = json.data
+  assert.equal((await agent.post(`/recording-jobs/${id}/failed`, undefined, { 'x-svc-reason': reason })).status, 200)
+  k.forget()
+  return { id, recordingId, seconds: command.durationSeconds }
+}
+
+async function again({ k }: House, span: string): Promise<unknown> {
+  k.advance(span)
+  await k.tick('schedule-again')
+  return k.ticker.status().find(({ name }) => name === 'schedule-again')?.lastResult
+}
+
+const alerts = ({ k }: House): string[] =>
+  k
+    .rows<{ status: string }>("SELECT status FROM health_events WHERE type = 'controller.recording.job_failed'")
+    .map(({ status }) => status)
+
+test('as soon as there may be room it is asked again, for the rest of the slot; it is one take, and told as late', async () => {
+  const h = await house()
+  const first = await fullDisk(h)
+  assert.deepEqual(await again(h, '14s'), { begun: 0 })
+  assert.deepEqual(await again(h, '6s'), { begun: 1 })
+  assert.deepEqual(h.k.trail(), ['schedules.due_run.begun_again succeeded'])
+  const [row] = h.k.rows<{ details: string }>("SELECT details FROM audit_events WHERE action LIKE '%.begun_again'")
+  assert.deepEqual(JSON.parse(row!.details), {
+    ...{ attempt: 2, durationSeconds: 3580, failureReason: 'insufficient_capture_disk_space', lateSeconds: 20 },
+    occurrenceAt: '2026-03-02T10:00:00.000Z',
+  })
+  const { json } = await h.agent.post(`/nodes/${h.nodeId}/recording-jobs/claim-next`)
+  assert.deepEqual([json.data.recordingId, json.data.command.durationSeconds], [first.recordingId, 3580])
+  assert.notEqual(json.data.id, first.id)
+  assert.equal(new Set(takes(h.k).map((take) => take.slice(0, 14))).size, 1)
+  assert.deepEqual(await again(h, '10m'), { begun: 0 }, 'it is recorded now')
+  await h.k.close()
+})
+
+test('the pauses grow, one alert is open at a time, and with the slot it ends', async () => {
+  const h = await house()
+  await fullDisk(h)
+  let attempts = 1
+  for (let minute = 0; minute < 70; minute++) {
+    const { begun } = (await again(h, '1m')) as { begun: number }
+    if (begun === 0) continue
+    attempts++
+    await failed(h)
+    assert.equal(alerts(h).filter((status) => status !== 'resolved').length, 1)
+  }
+  assert.ok(attempts >= 10 && attempts <= 17, `${attempts} attempts in an hour`)
+  assert.equal(h.k.rows('SELECT 1 FROM recordings').length, 1)
+  await h.k.close()
+})
+
+test('the first pause is a quarter of a minute, the longest that of the setting', () => {
+  const failedAt = '2026-03-02T10:00:00.000Z'
+  const pauses = [1, 2, 3, 4, 5, 6, 90].map((attempts) => Date.parse(againAt({ attempts, failedAt }, 300)))
+  assert.deepEqual(
+    pauses.map((at) => (at - Date.parse(failedAt)) / 1000),
+    [15, 30, 60, 120, 240, 300, 300],
+  )
+})
+
+test('what may still arrive, was stopped by a person, or was not scheduled is left alone', async () => {
+  const cut = await house({ env: { SVC_RECORDING_JOB_LEASE_SECONDS: '30' } })
+  await cut.add()
+  await pass(cut.k, '1h')
+  await cut.agent.post(`/nodes/${cut.nodeId}/recording-jobs/claim-next`)
+  cut.k.advance('2m')
+  await cut.k.tick('job-lease')
+  assert.deepEqual(await again(cut, '5m'), { begun: 0 })
+  await cut.k.close()
+
+  const stopped = await house()
+  await stopped.add()
+  await pass(stopped.k, '1h')
+  const [{ id }] = stopped.k.rows<{ id: string }>('SELECT id FROM recordings') as [{ id: string }]
+  await stopped.admin.post(`/recordings/${id}/stop`)
+  assert.deepEqual(await again(stopped, '5m'), { begun: 0 })
+  await stopped.k.close()
+
+  const asked = await house()
+  const { nodeId } = asked
+  await asked.admin.post('/recordings', { captureChannelSelection: [1, 2], durationSeconds: 600, nodeId })
+  await failed(asked)
+  assert.deepEqual(await again(asked, '5m'), { begun: 0 })
+  await asked.k.close()
+})
