@@ -58,8 +58,7 @@ function controller(meet: (seen: Seen, response: Parameters<Handler>[1]) => bool
 }
 
 const kind = (seen: Seen) => seen.url.replace('/api/v1/nodes/node_1/', '').replace(/\?.*/, '')
-/** The members of what was told; none of audio. */
-const bodyOf = (seen: Seen) => (seen.body[0] === 0x7b ? JSON.parse(seen.body.toString()) : {})
+const bodyOf = ({ body }: Seen) => (body[0] === 0x7b ? JSON.parse(body.toString()) : {})
 
 const job = (durationSeconds: number, status = 'running') => ({
   command: {
