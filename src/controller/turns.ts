@@ -91,7 +91,7 @@ export async function takeTurns(config: Config, pair: PairSettings, turns: Turns
   const tenure = new Tenure({ ...pair, clock: systemClock, log, memory, self, store })
   const stopping = new AbortController()
   void signalled().then(() => stopping.abort())
-  const tools = litestream(pair, { dir, log, programDirs: config.programDirs })
+  const tools = litestream(pair, { dir, log, managed: config.manager !== undefined, programDirs: config.programDirs })
   const box: PairBox = {
     addonPath: addon?.path,
     config,
