@@ -62,6 +62,13 @@ describe('a second box, as its document sets it up', { skip: NO_LITESTREAM || no
       120,
     )
   }
+  /** Resolves once the bucket has what is written now: what Litestream begins to send, and sends whole, after this. */
+  const replicated = async (): Promise<void> => {
+    const sent = () => [...s3.objects.keys()].filter((key) => key.startsWith('takes/pair/database/')).length
+    const before = sent()
+    await until('the replica to have it', () => sent() >= before + 3)
+  }
+  const capturing = `grep -rl '"capturing"' ${PLACES.agentHome}/data/agent/takes/*/state.json`
   const heardBy = (controller: Controller, since: number) =>
     until('a heartbeat to be answered', async () => {
       const { lastSeenAt } = await controller.get(`/nodes/${nodeId}`)
@@ -201,10 +208,11 @@ describe('a second box, as its document sets it up', { skip: NO_LITESTREAM || no
       return items.length > 0 && items.every((item) => item.status === 'succeeded')
     })
     const { job, recording } = await record(old, SECONDS)
-    await hall.until('the take to run', `grep -rl '"capturing"' ${PLACES.agentHome}/data/agent/takes/*/state.json`)
-    await caughtUp(two)
+    await hall.until('the take to run', capturing)
+    await replicated()
     lan.pull(one)
     await one.powerOff()
+    await hall.must(capturing)
     const began = Date.now()
     const said = await typed(two, 'sudo roomtone takeover --unplanned')
     assert.match(said, /The lease is taken, term 2/)
@@ -234,12 +242,12 @@ describe('a second box, as its document sets it up', { skip: NO_LITESTREAM || no
   test('and back again, as planned, while it records: box two follows', async () => {
     await typed(one, printed(section(DOCUMENT, 'Back again'))[0] ?? 'false')
     await caughtUp(one)
-    const { job, recording } = await record(await client(two), SECONDS / 3)
-    await hall.until('the take to run', `grep -rl '"capturing"' ${PLACES.agentHome}/data/agent/takes/*/state.json`)
+    const { job, recording } = await record(await client(two), SECONDS / 2)
+    await hall.until('the take to run', capturing)
     assert.match(await typed(one, 'sudo roomtone takeover'), /has stopped.*The lease is taken, term 3/s)
     const controller = await client(one)
     await controller.delivered(recording.id, job.id, 120)
-    assertWhole(await controller.file(recording.id), 'the take of the hand-over', SECONDS / 3)
+    assertWhole(await controller.file(recording.id), 'the take of the hand-over', SECONDS / 2)
     await played(controller, earlier)
     await caughtUp(two)
     assert.equal((await two.must(`systemctl is-active ${UNITS.controller}`)).trim(), 'active')
