@@ -45,7 +45,7 @@ async function follow(box: PairBox): Promise<Meanwhile> {
   const term = () => tenure.lease?.term ?? 0
   const replica = pair.replica as NonNullable<typeof pair.replica>
   const follower = new Follower({ addonPath, dir, intervalMs, litestream: tools, log, replica, term })
-  const served = Promise.withResolvers<string>()
+  const served = Promise.withResolvers<void>()
   served.promise.catch(() => undefined)
   let busy: string | undefined
   let ours = false
@@ -68,7 +68,8 @@ async function follow(box: PairBox): Promise<Meanwhile> {
   }
   const wishes = await listenForWishes(dir, async (wish, say) => {
     await take(wish, say)
-    return `This box is the controller: ${await served.promise}`
+    await served.promise
+    return `This box is the controller: ${pair.url}`
   })
   follower.start()
   return {
@@ -91,7 +92,7 @@ async function follow(box: PairBox): Promise<Meanwhile> {
       )
       return ours
     },
-    serves: async (url) => served.resolve(url),
+    serves: async () => served.resolve(),
     async stop() {
       await follower.stop()
       served.reject(misuse('The standby was stopped before it had taken over'))

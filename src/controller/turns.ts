@@ -59,7 +59,7 @@ export interface Meanwhile {
   /** After each look at the lease; true once the lease is ours. */
   looked(): Promise<boolean>
   /** The lease became ours and the controller listens. */
-  serves(url: string): Promise<void>
+  serves(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -91,7 +91,7 @@ export async function takeTurns(config: Config, pair: PairSettings, turns: Turns
   const tenure = new Tenure({ ...pair, clock: systemClock, log, memory, self, store })
   const stopping = new AbortController()
   void signalled().then(() => stopping.abort())
-  const tools = litestream(pair, { dir, log, programDirs: config.programDirs })
+  const tools = litestream(pair, { dir, log, managed: config.manager !== undefined, programDirs: config.programDirs })
   const box: PairBox = {
     addonPath: addon?.path,
     config,
@@ -201,7 +201,7 @@ async function serveTurn(box: PairBox, meanwhile: Meanwhile): Promise<Turn> {
     const started = await start(config, outlets, tenure)
     const { replica } = pair
     if (replica) replication = await tools.replicate(started.database, replicaOf(replica, tenure.term))
-    await meanwhile.serves(started.url)
+    await meanwhile.serves()
     await meanwhile.stop()
     const how = await Promise.race([lost, aborted(stop)])
     if (how === 'asked') return await handOver(box, started, replication)

@@ -53,6 +53,11 @@ export interface StandbyStatus {
 /** Reasons of the 503 of a box that is not the controller. */
 export const AWAY = ['fenced', 'standby'] as const
 
+/** What such a box answers to probes. */
+const AwayProbe = z.object({ role: z.enum(AWAY), service: z.literal('roomtone') })
+/** The role in it; undefined for a body of anything else. */
+export const awayRoleOf = (body: unknown): (typeof AWAY)[number] | undefined => AwayProbe.safeParse(body).data?.role
+
 /** What a box remembers of the lease, in its data directory. */
 const LeaseMemory = z.object({
   /** The lease that shut this box out; it stays shut out until a person takes over again. */

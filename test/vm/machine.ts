@@ -233,13 +233,21 @@ export class Machine {
 
   /** Every process is dead at once. What was written stays, also what was not synced; up again. */
   async powerCut(): Promise<void> {
+    await this.powerOff()
+    await this.powerOn()
+  }
+
+  /** The plug is pulled: every process is dead at once, and it stays off. */
+  async powerOff(): Promise<void> {
     const ended = this.#ended()
     // systemd dies a moment before the others, and nobody may live to see that.
     await this.run('kill -STOP -1')
     process.kill(this.#pid, 'SIGKILL')
     await ended
-    await this.#up()
   }
+
+  /** Up again, with what was written. */
+  powerOn = (): Promise<void> => this.#up()
 
   /** For ever; nothing of it is left. */
   async stop(): Promise<void> {

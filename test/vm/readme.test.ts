@@ -10,6 +10,7 @@ import { digestOfFile } from '../../src/system/host/release.ts'
 import { executable } from '../kit/executable.ts'
 import { House } from '../kit/whole.ts'
 import { bootMachine, type Machine, noMachine } from './machine.ts'
+import { printed, settle, stepsOf, typed as typedAsPrinted } from './printed.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '..', '..')
 // The documents name the program of this architecture.
@@ -57,18 +58,6 @@ async function bringRelease(): Promise<void> {
   await hall.bring(house.path(deb), `/home/you/${deb}`)
 }
 
-/** Who is `you` there, known to the other boxes; gives the keys that are theirs. In place of passwords that are typed. */
-async function settle(box: Machine): Promise<string> {
-  const keys = `mkdir -p -m 700 ~/.ssh && ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519 &&
-    echo 'StrictHostKeyChecking accept-new' >~/.ssh/config && cat ~/.ssh/id_ed25519.pub`
-  await box.must('mkdir -p /home/you && useradd -d /home/you -s /bin/bash you && chown -R you /home/you')
-  await box.write('/etc/sudoers.d/you', 'you ALL=(ALL) NOPASSWD: ALL\n', '0440')
-  await box.must('systemctl start ssh')
-  // No card in these boxes: a tone stands in for it. The setup keeps what stands in the settings.
-  await box.write('/etc/roomtone/recorder-agent.env', 'SVC_TEST_SOURCE=1\n', '0640')
-  return (await typed(box, keys)) + (await box.must(keys))
-}
-
 /** A network of the fleet's box and a recorder, with their names; a site has one for all, and names in its DNS. */
 async function lay(name: string, box: Machine, net: string): Promise<void> {
   const ip = (line: string) => execFileSync('ip', line.split(' '), { stdio: 'pipe' })
@@ -84,27 +73,8 @@ async function lay(name: string, box: Machine, net: string): Promise<void> {
   await box.must(`echo '${net}.1 recorder.example' >>/etc/hosts`)
 }
 
-/** Types it at a prompt of `you`; gives what it printed, and fails when it does. */
-const typed = (box: Machine, lines: string) =>
-  box.must(`export HOME=/home/you PATH=/usr/local/bin:/usr/bin:/bin; cd; ${lines.replaceAll('VERSION', version)}`, {
-    timeoutMs: 120_000,
-    user: 'you',
-  })
-
-/** The numbered steps of a section. */
-function stepsOf(file: string, heading: string): string[] {
-  const [, text = ''] = fs.readFileSync(path.join(ROOT, file), 'utf8').split(`\n## ${heading}\n`)
-  return text
-    .split('\n## ')[0]!
-    .split(/^\d\. /m)
-    .slice(1)
-}
-
-/** What a step prints to be typed, in its order: blocks, and lines within the text. */
-const printed = (step: string): string[] =>
-  [...step.matchAll(/^ *```sh\n([\s\S]*?)^ *```$|`((?:sudo|scp) [^`]+)`/gm)].map(([, block, line]) =>
-    (block ?? line ?? '').replace(/^ {3}/gm, ''),
-  )
+/** As it is printed, for the version that was brought. */
+const typed = (box: Machine, lines: string) => typedAsPrinted(box, lines.replaceAll('VERSION', version))
 
 /** Types all of it, one after the other; gives what each printed. */
 async function typedInTurn(box: Machine, commands: string[]): Promise<string[]> {

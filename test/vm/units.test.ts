@@ -8,12 +8,12 @@ import * as os from 'node:os'
 import * as path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { PLACES, UNITS, USERS } from '../../src/system/host/places.ts'
-import { run } from '../../src/system/host/run.ts'
 import type { Recording } from '../../src/wire/recordings.ts'
 import { executable } from '../kit/executable.ts'
 import { ADMIN, Controller, House, until } from '../kit/whole.ts'
 import { CARD_ENV, layCard, startCard, TONES } from './card.ts'
 import { bootMachine, type Machine, noMachine } from './machine.ts'
+import { packaged } from './visit.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '..', '..')
 const LIMITS = [
@@ -21,18 +21,6 @@ const LIMITS = [
   [UNITS.controller, 1.5],
   [UNITS.lifecycle, 1.5],
 ] as const
-
-/** A package of the built executable that says it is this version. */
-async function packaged(from: string, version: string, out: string): Promise<string> {
-  const built = path.join(out, version)
-  fs.mkdirSync(built)
-  fs.linkSync(from, path.join(built, 'roomtone'))
-  const args = [path.join(ROOT, 'scripts', 'package.mjs'), '--fast', '--from', built, '--out', out]
-  const env = { ...process.env, ROOMTONE_VERSION: version }
-  const { code, stderr } = await run(process.execPath, args, { env, timeoutMs: 120_000 })
-  assert.equal(code, 0, stderr)
-  return path.join(out, `roomtone_${version}_amd64.deb`)
-}
 
 /** How strong a tone is in one channel of a file: 1 for a full-scale sine. */
 function strength(file: string, channel: number, tone: number): number {

@@ -1,4 +1,4 @@
-// What tests of installers share: how a box is compared with what it was, and a host of releases on the cable.
+// What tests of installers share: a package, how a box is compared with what it was, and a host of releases on the cable.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
@@ -9,6 +9,7 @@ import * as path from 'node:path'
 import * as tls from 'node:tls'
 import { signSums } from '../../src/system/host/release.ts'
 import { run } from '../../src/system/host/run.ts'
+import { ROOT } from '../kit/executable.ts'
 import type { House } from '../kit/whole.ts'
 import type { Machine } from './machine.ts'
 
@@ -41,6 +42,18 @@ export function certified(house: House, { hostAddress }: Machine): { cert: strin
   execFileSync('openssl', ['req', '-x509', ...ec, ...subject, '-keyout', key, '-out', cert], { stdio: 'pipe' })
   tls.setDefaultCACertificates([...tls.getCACertificates('default'), fs.readFileSync(cert, 'utf8')])
   return { cert, key }
+}
+
+/** A package of the built executable that says it is this version. */
+export async function packaged(from: string, version: string, out: string): Promise<string> {
+  const built = path.join(out, version)
+  fs.mkdirSync(built)
+  fs.linkSync(from, path.join(built, 'roomtone'))
+  const args = [path.join(ROOT, 'scripts', 'package.mjs'), '--fast', '--from', built, '--out', out]
+  const env = { ...process.env, ROOMTONE_VERSION: version }
+  const { code, stderr } = await run(process.execPath, args, { env, timeoutMs: 120_000 })
+  assert.equal(code, 0, stderr)
+  return path.join(out, `roomtone_${version}_amd64.deb`)
 }
 
 export interface ReleaseHost {

@@ -28,7 +28,8 @@ export const main = (args: string[]): Promise<number> =>
       const dir = place.config.SVC_DATA_DIR
       if (!(await isListening(dir)))
         throw misuse(
-          `No standby runs on this box with the data directory ${dir}: start it (roomtone standby) and wait until it is ready.`,
+          `No standby runs on this box with the data directory ${dir}: it is the controller already, or has to follow first ` +
+            '(docs/standby.md: Set up, Back again), until its page says ready.',
         )
       const copy = path.join(dir, 'standby', 'roomtone.db')
       if (!fs.existsSync(copy)) throw misuse('The standby has no copy of the database yet: its page says why.')

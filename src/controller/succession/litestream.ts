@@ -14,12 +14,16 @@ const RETENTION = '24h'
 const RESTART_MS = 2000
 const STOP_MS = 10_000
 const KEPT_WORDS = 400
+/** What setpriv ends with when there is no such program, or it may not do its part. */
+const NOT_STARTED = 127
 /** A database of gigabytes takes a while. */
 const RESTORE_MS = 600_000
 
-/** The child ends with us, however we end; SIGTERM lets it send what is written. */
-const ENDING_WITH_US = ['--pdeathsig', 'TERM']
-const SETPRIV = '/usr/bin/setpriv'
+/**
+ * The child ends with us, however we end; SIGTERM lets it send what is written. systemd does that for a service of its own,
+ * whose sandbox lets setpriv do nothing (`SystemCallFilter=~@privileged`).
+ */
+const ENDING_WITH_US = ['/usr/bin/setpriv', '--pdeathsig', 'TERM']
 
 export interface Litestream {
   /** Replicates until `stop`, which sends the last of it. */
@@ -32,10 +36,12 @@ interface Parts {
   /** For its settings, which name no key. */
   dir: string
   log: Log
+  /** Whether a service manager ends what is left of us. */
+  managed: boolean
   programDirs: readonly string[]
 }
 
-export function litestream(pair: PairSettings, { dir, log, programDirs }: Parts): Litestream {
+export function litestream(pair: PairSettings, { dir, log, managed, programDirs }: Parts): Litestream {
   const keys = { LITESTREAM_ACCESS_KEY_ID: pair.accessKeyId, LITESTREAM_SECRET_ACCESS_KEY: pair.secretAccessKey }
   const env = { ...keys, HOME: dir, LC_ALL: 'C', PATH: programDirs.join(':') }
   const configured = async (name: string, database: string, place: BucketPlace): Promise<string[]> => {
@@ -47,7 +53,8 @@ export function litestream(pair: PairSettings, { dir, log, programDirs }: Parts)
   return {
     async replicate(database, to) {
       const args = ['replicate', ...(await configured('replicate', database, to))]
-      return new Replication(() => start(SETPRIV, [...ENDING_WITH_US, pair.litestream, ...args], { env }), log)
+      const [command = '', ...words] = [...(managed ? [] : ENDING_WITH_US), pair.litestream, ...args]
+      return new Replication(() => start(command, words, { env }), log)
     },
     async restore(from, file, signal) {
       const database = path.join(dir, 'roomtone.db')
@@ -123,14 +130,11 @@ class Replication {
     const program = this.#begin()
     this.#program = program
     const said = [lastWords(program.stdout, KEPT_WORDS), lastWords(program.stderr, KEPT_WORDS)]
-    const { code, signal } = await program.gone
+    const { code, signal } = await program.ended
     this.#program = undefined
     if (this.#stopping.signal.aborted) return
-    if (code === 127) throw new NotStarted('the program of SVC_LITESTREAM_COMMAND is missing')
-    this.#log.error('Litestream ended; it is started again', {
-      code,
-      signal,
-      said: said.map((words) => words()).join(''),
-    })
+    const words = said.map((last) => last()).join('')
+    if (code === NOT_STARTED) throw new NotStarted(words)
+    this.#log.error('Litestream ended; it is started again', { code, signal, said: words })
   }
 }

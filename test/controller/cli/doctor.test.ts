@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  judgeAway,
   judgeBackup,
   judgeCertificate,
   judgeOffline,
@@ -10,7 +11,10 @@ import {
 } from '../../../src/controller/cli/doctor/controller.rules.ts'
 import { doctorFacts } from '../../../src/controller/cli/doctor/facts.store.ts'
 import { namesIn } from '../../../src/controller/cli/doctor/names.store.ts'
+import { away } from '../../../src/controller/succession/gate.ts'
+import type { Tenure } from '../../../src/controller/succession/tenure.ts'
 import { advice } from '../../../src/wire/doctor.ts'
+import { awayRoleOf } from '../../../src/wire/lease.ts'
 import { readinessOf } from '../../../src/wire/status.ts'
 import { listening } from '../../kit/http.ts'
 import { kit } from '../../kit/kit.ts'
@@ -43,6 +47,19 @@ test('background work fails when it stands still, and warns when its last pass f
   assert.equal(status({ lastRunAt: iso(NOW - 151_000), running: true }), 'ok', 'a long pass')
   assert.equal(status({ lastRunAt: iso(NOW - 151_000), enabled: false }), 'ok')
   assert.deepEqual([status({ lastRunAt: undefined }, 10), status({ lastRunAt: undefined }, 200)], ['ok', 'fail'])
+})
+
+test('a box that is not the controller is no stranger, and nobody is told to stop it', async () => {
+  for (const [role, status] of [
+    ['standby', 'skipped'],
+    ['fenced', 'warn'],
+  ] as const) {
+    const told = { message: 'm', name: 'two', ready: true, role, version: '1' }
+    const answer = await away({ term: 2 } as Tenure, () => told).fetch(new Request('http://two/readyz'))
+    assert.equal(awayRoleOf(await answer.json()), role)
+    assert.equal(judgeAway(role).status, status)
+  }
+  assert.equal(awayRoleOf({ role: 'controller', service: 'roomtone' }), undefined)
 })
 
 test('uploads and recorders: how many, which, and why', () => {

@@ -116,3 +116,15 @@ export function judgeOffline(offline: readonly { alias: string; id: string }[], 
     status: 'warn',
   }
 }
+
+/** One of two boxes that is not the controller. */
+export const judgeAway = (role: 'fenced' | 'standby'): Finding =>
+  role === 'standby'
+    ? { message: 'This box follows the controller on the other box, which does the background work', status: 'skipped' }
+    : {
+        fix: advice(
+          'To have it follow, put standby.conf in place and restart the controller (docs/standby.md: Back again)',
+        ),
+        message: 'Another box took over as the controller: this one serves nobody',
+        status: 'warn',
+      }

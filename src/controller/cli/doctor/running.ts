@@ -6,9 +6,10 @@ import { startOrWhy } from '../../../system/checks/box.rules.ts'
 import { fail, skipped, warn } from '../../../system/checks/examine.ts'
 import { UNITS } from '../../../system/host/places.ts'
 import { advice, type Finding } from '../../../wire/doctor.ts'
+import { awayRoleOf } from '../../../wire/lease.ts'
 import { readinessOf } from '../../../wire/status.ts'
 import type { Config } from '../../config.ts'
-import { judgeRunners } from './controller.rules.ts'
+import { judgeAway, judgeRunners } from './controller.rules.ts'
 
 const PATIENCE_MS = 5000
 const MAX_BYTES = 64 * 1024
@@ -44,7 +45,10 @@ export async function runnersAlive(config: Config, signal: AbortSignal): Promise
 }
 
 function judged(text: string, url: string): Finding {
-  const data = readinessOf(http.jsonOf(text))
+  const told = http.jsonOf(text)
+  const away = awayRoleOf(told)
+  if (away) return judgeAway(away)
+  const data = readinessOf(told)
   if (!data)
     return fail(
       `What answers at ${url} is no controller of Roomtone`,
