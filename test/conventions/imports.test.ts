@@ -206,7 +206,7 @@ test('a file that is no beginning is imported by another one', () => {
   assert.deepEqual(
     all.map(({ file }) => file).filter((file) => !imported.has(file) && !BEGINS.test(file)),
     [],
-    'nobody imports it: a module belongs into createApp (src/controller/app.ts), routes, runners and stores into their module.ts',
+    'nobody imports it: a module belongs into createApp (src/controller/app.ts), routes, runners and stores into their module.ts, settings into src/controller/config.ts',
   )
 })
 
