@@ -20,14 +20,14 @@ function world() {
 test('a listener within shares the fate of the transaction, one after hears of what was committed', () => {
   const { add, count, db, events } = world()
   const heard: string[] = []
-  events.on('recording.deleted', 'within', ({ id }) => {
+  events.on('job.progressed', 'within', ({ id }) => {
     add.run({ n: 2 })
     heard.push(`within ${id} ${count()}`)
   })
-  events.on('recording.deleted', 'after', ({ id }) => heard.push(`after ${id} ${db.raw.inTransaction} ${count()}`))
+  events.on('job.progressed', 'after', ({ id }) => heard.push(`after ${id} ${db.raw.inTransaction} ${count()}`))
   db.tx(() => {
     add.run({ n: 1 })
-    events.emit('recording.deleted', { id: 'r1' })
+    events.emit('job.progressed', { id: 'r1' })
     heard.push('emitted')
   })
   assert.deepEqual(heard, ['within r1 2', 'emitted', 'after r1 false 2'])
@@ -36,24 +36,24 @@ test('a listener within shares the fate of the transaction, one after hears of w
 test('what is undone is never heard of, whole or in part', () => {
   const { add, count, db, events } = world()
   const heard: string[] = []
-  events.on('recording.deleted', 'after', ({ id }) => heard.push(id))
+  events.on('job.progressed', 'after', ({ id }) => heard.push(id))
   const failing = (id: string) => () => {
-    events.emit('recording.deleted', { id })
+    events.emit('job.progressed', { id })
     throw new Error('no')
   }
   assert.throws(() => db.tx(failing('whole')), /no/)
   db.tx(() => {
-    events.emit('recording.deleted', { id: 'before' })
+    events.emit('job.progressed', { id: 'before' })
     assert.throws(() => db.tx(failing('part')), /no/)
-    events.emit('recording.deleted', { id: 'behind' })
+    events.emit('job.progressed', { id: 'behind' })
   })
   assert.deepEqual(heard, ['before', 'behind'])
-  events.on('recording.deleted', 'within', () => {
+  events.on('job.progressed', 'within', () => {
     throw new Error('refused')
   })
   const write = () => {
     add.run({ n: 1 })
-    events.emit('recording.deleted', { id: 'refused' })
+    events.emit('job.progressed', { id: 'refused' })
   }
   assert.throws(() => db.tx(write), /refused/)
   assert.deepEqual([heard.length, count()], [2, 0])
@@ -62,12 +62,12 @@ test('what is undone is never heard of, whole or in part', () => {
 test('a listener that throws after the commit is logged and keeps nobody from hearing', () => {
   const { db, events, logged } = world()
   const heard: string[] = []
-  events.on('recording.deleted', 'after', () => {
+  events.on('job.progressed', 'after', () => {
     throw new Error('broken')
   })
-  events.on('recording.deleted', 'after', ({ id }) => heard.push(id))
-  db.tx(() => events.emit('recording.deleted', { id: 'r1' }))
-  events.emit('recording.deleted', { id: 'r2' })
+  events.on('job.progressed', 'after', ({ id }) => heard.push(id))
+  db.tx(() => events.emit('job.progressed', { id: 'r1' }))
+  events.emit('job.progressed', { id: 'r2' })
   assert.deepEqual(heard, ['r1', 'r2'])
   const words = 'internal error: something failed after a commit; the change itself is stored. Please report this'
   assert.deepEqual(logged, [words, words])
@@ -76,14 +76,14 @@ test('a listener that throws after the commit is logged and keeps nobody from he
 test('a listener may write, and emit, after the commit', () => {
   const { add, count, db, events } = world()
   const heard: string[] = []
-  events.on('recording.deleted', 'after', ({ id }) => {
+  events.on('job.progressed', 'after', ({ id }) => {
     db.tx(() => {
       add.run({ n: 1 })
       events.emit('recording.join_ended', { id })
     })
   })
   events.on('recording.join_ended', 'after', ({ id }) => heard.push(id))
-  db.tx(() => events.emit('recording.deleted', { id: 'r1' }))
+  db.tx(() => events.emit('job.progressed', { id: 'r1' }))
   assert.deepEqual([heard, count()], [['r1'], 1])
 })
 
@@ -92,7 +92,7 @@ test('a take is heard of from its start to its end, and so is what people change
   const heard: string[] = []
   k.events.on('job.changed', 'after', ({ status }) => heard.push(`job ${status}`))
   k.events.on('recording.cached', 'after', ({ piece }) => heard.push(`cached ${piece ?? 'whole'}`))
-  k.events.on('recording.deleted', 'after', () => heard.push('deleted'))
+  k.events.on('resource.changed', 'after', ({ op, type }) => op === 'deleted' && heard.push(`${type} deleted`))
   k.events.on('health.opened', 'after', ({ severity, type }) => heard.push(`${severity} ${type}`))
   k.events.on('health.changed', 'after', ({ status }) => heard.push(`health ${status}`))
   const t = await chunked(k)
@@ -106,7 +106,7 @@ test('a take is heard of from its start to its end, and so is what people change
   })
   await admin.post(`/health-events/${opened.json.data.id}/acknowledge`, {})
   await admin.delete(`/recordings/${t.recordingId}`)
-  assert.deepEqual(heard, ['warning node.disk_low', 'health acknowledged', 'deleted'])
+  assert.deepEqual(heard, ['warning node.disk_low', 'health acknowledged', 'recording deleted'])
   await k.close()
 })
 

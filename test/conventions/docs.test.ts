@@ -34,6 +34,18 @@ test('every file and folder a page names exists', () => {
       if (!made.test(name)) assert.ok(existsSync(path.join(ROOT, name)), `${page}: ${name} does not exist`)
 })
 
+test('the architecture has a row for every folder of the controller', () => {
+  const page = read('docs/architecture.md')
+  const folders = readdirSync(path.join(ROOT, 'src/controller'), { withFileTypes: true }).filter((one) =>
+    one.isDirectory(),
+  )
+  assert.deepEqual(
+    folders.map(({ name }) => name).filter((name) => !page.includes(`\`${name}/\``)),
+    [],
+    'add a row to the table of modules (docs/architecture.md): what it owns',
+  )
+})
+
 test('decisions are numbered without gaps, are in the index, and say what would change them', () => {
   const index = read('docs/decisions/README.md')
   for (const [i, page] of RECORDS.entries()) {

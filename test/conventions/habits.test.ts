@@ -91,3 +91,15 @@ test('what is written in comments and strings is not a habit', () => {
     "// Date.now()\nconst a = 'Date.now()' + `Date.now() ${b}`\nconst r = /Date.now()/\nconst c = `${Date.now()}`"
   assert.deepEqual(places({ file: 'x.ts', text }, /Date\.now/g), ['x.ts:4 Date.now'])
 })
+
+test('every event is told by somebody and heard by somebody', () => {
+  const [map] = sources(['src/controller'], ['events.ts']).filter(({ file }) => file === 'src/controller/events.ts')
+  const types = [...(map?.text ?? '').matchAll(/^ {2}'([\w.]+)':/gm)].map(([, type = '']) => type)
+  assert.ok(types.length > 10, `${types.length} events`)
+  const others = sources(['src/controller'], ['.ts']).filter(({ file }) => file !== map?.file)
+  const listeners = others.filter(({ text }) => text.includes('events.on('))
+  const silent = types.filter((type) => !others.some(({ text }) => text.includes(`events.emit('${type}'`)))
+  assert.deepEqual(silent, [], 'nobody emits it: `events.emit(...)` where it happens, inside the transaction')
+  const unheard = types.filter((type) => !listeners.some(({ text }) => text.includes(`'${type}'`)))
+  assert.deepEqual(unheard, [], 'nobody hears it: `events.on(...)` in a module.ts, or leave the event out')
+})

@@ -198,6 +198,30 @@ test('files do not import each other in a circle, types included', () => {
   assert.equal(cycle(graph(all)), undefined, 'a circle: move what two of them need into a file of its own')
 })
 
+// Programs, threads, and what the console's page loads by itself.
+const BEGINS = /^src\/main\.ts$|\.(worker|thread)\.ts$|^src\/console\/(first\.ts|main\.tsx)$/
+
+test('a file that is no beginning is imported by another one', () => {
+  const imported = new Set([...graph(all).values()].flatMap((targets) => [...targets]))
+  assert.deepEqual(
+    all.map(({ file }) => file).filter((file) => !imported.has(file) && !BEGINS.test(file)),
+    [],
+    'nobody imports it: a module belongs into createApp (src/controller/app.ts), routes, runners and stores into their module.ts, settings into src/controller/config.ts',
+  )
+})
+
+test('every module that is made is in the list of modules', () => {
+  const app = all.find(({ file }) => file === 'src/controller/app.ts')?.text ?? ''
+  const [, list = ''] = /const modules: [^=]*= \[([\s\S]*?)\n {2}\]/.exec(app) ?? []
+  const made = [...app.matchAll(/const (\w+) = create\w+\(base\b/g)].map(([, name = '']) => name)
+  assert.ok(made.length > 10, `${made.length} modules`)
+  assert.deepEqual(
+    made.filter((name) => !new RegExp(`\\b${name}\\b`).test(list)),
+    [],
+    'add it to `modules` in createApp: without that it has no routes, no runners, no start and no stop',
+  )
+})
+
 test('programs are started in one place', () => {
   const starting = all.filter((source) => importsOf(source).some(({ from }) => from === 'node:child_process'))
   assert.deepEqual(

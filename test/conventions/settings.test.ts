@@ -37,11 +37,16 @@ test('every setting is in docs/ and in --help', () => {
   const lifecycle = help('lifecycle')
   assert.ok(controller.includes(settingsHelp(CONTROLLER)))
   assert.ok(agent.includes(helpText()))
-  for (const name of Object.keys(CONTROLLER))
-    assert.ok(controller.includes(`  ${name} `) && documented.includes(`\`${name}\``), name)
-  for (const name of runnerNames)
-    assert.ok(lifecycle.includes(`  ${name} `) && documented.includes(`\`${name}\``), name)
-  for (const { env } of agentRows) assert.ok(agent.includes(env) && documented.includes(`\`${env}\``), env)
+  const isTold = (name: string, help: string): void => {
+    assert.match(help, new RegExp(`\\b${name}\\b`), `${name} is not in --help`)
+    assert.ok(
+      documented.includes(`\`${name}\``),
+      `${name} is not in docs/: run scripts/node test/conventions/docs.update.ts`,
+    )
+  }
+  for (const name of Object.keys(CONTROLLER)) isTold(name, controller)
+  for (const name of runnerNames) isTold(name, lifecycle)
+  for (const { env } of agentRows) isTold(env, agent)
 })
 
 test('a setting has words, and neither program has one twice', () => {

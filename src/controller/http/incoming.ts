@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from 'hono'
+import { isLoopback } from '../../kernel/loopback.ts'
 import type { Source } from './bodies.ts'
 import type { Incoming } from './route.ts'
 
@@ -109,4 +110,14 @@ export function networkOf(address: string): string {
     .slice(0, 4)
     .map((group) => group.replace(/^0+(?=.)/, ''))
     .join(':')}::/64`
+}
+
+// What proxies add: behind one on this machine everybody has a loopback address.
+const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip']
+
+/** Whether a request was made on this machine, to an address of this machine: not through a proxy, nor by a rebound name. */
+export function isLocal({ address, header }: Pick<Incoming, 'address' | 'header'>): boolean {
+  const asked = `http://${header('host') ?? ''}`
+  if (!isLoopback(address) || !URL.canParse(asked) || !isLoopback(new URL(asked).hostname)) return false
+  return FORWARDED.every((name) => header(name) === undefined)
 }

@@ -1,6 +1,6 @@
 import { version } from '../../../kernel/version.ts'
 import type { RunnerReport } from '../../../wire/status.ts'
-import { isLocal } from '../../http/local.ts'
+import { isLocal } from '../../http/incoming.ts'
 import { held } from '../../http/page.ts'
 import { type AnyRoute, stream } from '../../http/route.ts'
 import type { Db } from '../../store/db.ts'

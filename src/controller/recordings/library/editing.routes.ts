@@ -1,7 +1,6 @@
 import { invalid } from '../../../kernel/fail.ts'
 import type { Log } from '../../../kernel/log.ts'
 import { BulkMetadata, type Recording, RecordingIds, RecordingMetadata } from '../../../wire/recordings.ts'
-import type { Events } from '../../events.ts'
 import type { PathClaims } from '../../http/claims.ts'
 import { removeFiles } from '../../http/files.ts'
 import { partsOf } from '../../http/parts.ts'
@@ -12,7 +11,6 @@ import type { RecordingStore } from './recordings.store.ts'
 
 /** `takes` is the directory of the stored files. */
 interface Editing {
-  events: Events
   log: Log
   paths: PathClaims
   visibility: ReturnType<typeof visibilities>
@@ -84,7 +82,7 @@ function tagsOf({ id, tags }: Recording, changes: BulkMetadata): string[] | unde
   return after
 }
 
-const deletionRoutes = ({ events, log, paths, visibility, recordings, takes }: Editing): AnyRoute[] => {
+const deletionRoutes = ({ log, paths, visibility, recordings, takes }: Editing): AnyRoute[] => {
   /** Runs a transaction that deletes recordings, then deletes their files and the parts of unfinished uploads. */
   const withFileRemoval = async (
     ids: string[],
@@ -108,7 +106,6 @@ const deletionRoutes = ({ events, log, paths, visibility, recordings, takes }: E
           commit(() => {
             const { before, paths } = recordings.remove(params.id)
             discard(paths)
-            events.emit('recording.deleted', { id: params.id })
             const details = { fileCount: paths.length }
             const target = { type: 'recording', id: before.id, name: before.name }
             return { data: null, before, correlation: { recordingId: before.id }, details, target }
@@ -135,7 +132,6 @@ const deletionRoutes = ({ events, log, paths, visibility, recordings, takes }: E
               const batch = chosen.slice(at, at + AT_ONCE).filter(({ id }) => at === 0 || recordings.isOver(id))
               const files = batch.flatMap(({ id }) => recordings.remove(id).paths)
               discard(files)
-              for (const { id } of batch) events.emit('recording.deleted', { id })
               deleted.push(...batch)
               ids.push(...batch.map(({ id }) => id))
               return { data: null, ...deletion(batch, files.length) }
