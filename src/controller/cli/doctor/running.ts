@@ -11,6 +11,7 @@ import type { Config } from '../../config.ts'
 import { judgeRunners } from './controller.rules.ts'
 
 const PATIENCE_MS = 5000
+const RESTART = `sudo systemctl restart ${UNITS.controller}`
 const MAX_BYTES = 64 * 1024
 
 /** The address of this controller on its own machine. */
@@ -44,6 +45,13 @@ export async function runnersAlive(config: Config, signal: AbortSignal): Promise
 }
 
 function judged(text: string, url: string): Finding {
+  const { role } = (http.jsonOf(text) ?? {}) as { role?: unknown }
+  if (role === 'standby') return skipped('This box is a standby, and not the controller')
+  if (role === 'fenced')
+    return warn(
+      'This box was the controller until another one took over: it serves nobody',
+      advice('To let it follow, put standby.conf in place as docs/standby.md says (Back again), then:', RESTART),
+    )
   const data = readinessOf(http.jsonOf(text))
   if (!data)
     return fail(
