@@ -7,12 +7,13 @@ export const CHECKS = {
   agent: [
     ...['device.present', 'device.opens', 'device.level', 'ffmpeg', 'disk.space', 'disk.sync', 'clock.synced'],
     ...['controller.resolve', 'controller.tls', 'controller.token', 'service.unit', 'version.newer', 'takes.waiting'],
-    'ssh.key',
+    ...['ssh.key', 'controller.pair'],
   ],
   controller: [
     ...['database.integrity', 'database.writable', 'disk.space', 'disk.sync', 'key.matches', 'tls.expiry'],
     ...['clock.synced', 'runners.alive', 'nodes.offline', 'uploads.stuck', 'backup.age', 'smbclient', 'ffmpeg'],
     ...['notifications.rules', 'notifications.channels', 'notifications.links'],
+    ...['pair.lease', 'pair.other', 'pair.copy'],
   ],
   lifecycle: ['ssh.client', 'controller.tls', 'controller.token', 'runner.token', 'vault.writable'],
 } as const satisfies Record<string, readonly string[]>

@@ -3,8 +3,12 @@ import { ChannelMode, CODECS } from './profiles.ts'
 import { HEALTHS, RENDITIONS, RecordingStatus, RenditionDetails } from './recordings.ts'
 import { instant, prose, text } from './scalars.ts'
 
-/** A manifest lies beside its file: `<file>.roomtone.json`. */
-export const MANIFEST_SUFFIX = '.roomtone.json'
+const SUFFIX = '.roomtone.json'
+/** Where the manifest of a file lies: `<file>.roomtone.json`, beside it. */
+export const manifestPath = (file: string): string => file + SUFFIX
+/** The file a manifest lies beside; undefined where the name is not that of a manifest. */
+export const besideManifest = (name: string): string | undefined =>
+  name.endsWith(SUFFIX) ? name.slice(0, -SUFFIX.length) : undefined
 /** Bytes of the largest manifest that is read. */
 export const MAX_MANIFEST_BYTES = 8 * 1024 * 1024
 /** A take of more chunks is described without them: they are listed by their files. */

@@ -2,16 +2,16 @@
 import * as fs from 'node:fs'
 import * as http from 'node:http'
 import * as path from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Objects } from '../../src/controller/uploads/library/objects.s3.ts'
 import { ACCESS_KEY, SECRET_KEY } from '../kit/s3.ts'
 import { elapsed, inTurn, median, type Row } from './measure.ts'
 import { listening, memory } from './programs.ts'
-import { send, take } from './upload.ts'
-import { type Enrolled, enroll, type Fleet, fleet, type Place } from './world.ts'
+import { queued, send, take } from './upload.ts'
+import { type Enrolled, enroll, fleet, type Place } from './world.ts'
 
 const BYTES = 200_000_000
 const ROUNDS = 3
+const LONGEST_MS = 120_000
 
 export async function library(place: Place): Promise<Row[]> {
   const one = await take(place, BYTES)
@@ -29,7 +29,8 @@ export async function library(place: Place): Promise<Row[]> {
       forcePathStyle: true,
       region: 'us-east-1',
     }
-    const { id, key } = await uploaded(world, s3)
+    const { id, send: sent } = await queued(world, s3, { keepsLibrary: true })
+    const key = await sent(LONGEST_MS)
     fs.rmSync(path.join(world.data, 'recordings'), { force: true, recursive: true })
     fs.mkdirSync(path.join(world.data, 'recordings'))
     const objects = new Objects({ ...s3, secretAccessKey: SECRET_KEY })
@@ -92,26 +93,3 @@ const drained = (stream: NodeJS.ReadableStream): Promise<void> =>
   new Promise((resolve, reject) => {
     stream.once('end', resolve).once('error', reject).resume()
   })
-
-/** The one take there is, uploaded to a destination that keeps the library. */
-async function uploaded({ call }: Fleet, s3: object): Promise<{ id: string; key: string }> {
-  const { data: destination } = await call('POST', '/settings/upload-destinations', {
-    ...{ displayName: 'Bench', enabled: true, keepsLibrary: true, kind: 's3' },
-    s3,
-    s3SecretAccessKey: SECRET_KEY,
-  })
-  const { data: policy } = await call('POST', '/settings/upload-policies', {
-    destinationId: destination.id,
-    name: 'Bench',
-  })
-  const { data: list } = await call('GET', '/recordings?limit=1')
-  const { data: item } = await call('POST', `/recordings/${list[0].id}/upload-queue`, { uploadPolicyId: policy.id })
-  await call('POST', '/upload-runner/run')
-  for (let tries = 0; tries < 600; tries++) {
-    const { data } = await call('GET', `/upload-queue/${item.id}`)
-    if (data.item.status === 'succeeded') return { id: list[0].id, key: data.item.fileName }
-    if (data.item.lastError && data.item.status !== 'queued') throw new Error(JSON.stringify(data.item))
-    await sleep(200)
-  }
-  throw new Error('the upload did not end')
-}

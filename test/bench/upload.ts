@@ -5,7 +5,9 @@ import * as fs from 'node:fs'
 import * as http from 'node:http'
 import * as path from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { HEADERS } from '../../src/wire/headers.ts'
+import { SECRET_KEY } from '../kit/s3.ts'
 import { elapsed, inTurn, median, type Row } from './measure.ts'
 import { memory } from './programs.ts'
 import { type Enrolled, enroll, type Fleet, fleet, type Place } from './world.ts'
@@ -34,6 +36,36 @@ export async function take({ dir }: Place, bytes = BYTES): Promise<Take> {
   const hash = createHash('sha256')
   await pipeline(fs.createReadStream(file, { highWaterMark: 1 << 20 }), hash)
   return { bytes, file, digest: hash.digest('base64') }
+}
+
+/** Destination, policy and queue item of the one take there is; `more` of the destination. */
+export async function queued({ call }: Fleet, s3: object, more: object = {}) {
+  const { data: destination } = await call('POST', '/settings/upload-destinations', {
+    ...{ displayName: 'Bench', enabled: true, kind: 's3', s3, s3SecretAccessKey: SECRET_KEY },
+    ...more,
+  })
+  const { data: policy } = await call('POST', '/settings/upload-policies', {
+    destinationId: destination.id,
+    name: 'Bench',
+  })
+  const { data: list } = await call('GET', '/recordings?limit=1')
+  const { id } = list[0]
+  const { data: item } = await call('POST', `/recordings/${id}/upload-queue`, { uploadPolicyId: policy.id })
+  return {
+    id,
+    /** Has it sent, and waits. Resolves with the object's key. */
+    async send(longestMs: number): Promise<string> {
+      const from = performance.now()
+      await call('POST', '/upload-runner/run')
+      for (;;) {
+        const { data } = await call('GET', `/upload-queue/${item.id}`)
+        if (data.item.status === 'succeeded') return data.item.fileName
+        const isOver = performance.now() - from > longestMs
+        if (isOver || (data.item.lastError && data.item.status !== 'queued')) throw new Error(JSON.stringify(data.item))
+        await sleep(200)
+      }
+    },
+  }
 }
 
 /** One take recorded, claimed and sent as an agent does it. Resolves with the milliseconds of the PUT alone. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MANIFEST_SUFFIX } from '../../src/wire/manifests.ts'
+import { besideManifest } from '../../src/wire/manifests.ts'
 import type { Job, Recording } from '../../src/wire/recordings.ts'
 import { executable } from '../kit/executable.ts'
 import { framesOnDisk } from '../kit/take.ts'
@@ -234,7 +234,7 @@ async function tidy(place: Place, jobId: string): Promise<void> {
   assert.deepEqual(filesBelow(`${agent.dir}/kept`), [])
   const recordings: Recording[] = await controller.get('/recordings?limit=500')
   // A manifest may be under way.
-  const stored = () => filesBelow(takesOf(place)).filter((name) => !name.endsWith(MANIFEST_SUFFIX))
+  const stored = () => filesBelow(takesOf(place)).filter((name) => besideManifest(name) === undefined)
   await until('drafts to be gone', () => !stored().some((name) => name.startsWith('.incoming/')))
   assert.deepEqual(stored().sort(), recordings.map((r) => r.cachePath ?? 'none').sort())
   const jobs: Job[] = await controller.get('/recording-jobs?limit=200')

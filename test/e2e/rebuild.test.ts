@@ -83,7 +83,7 @@ describe('a database made of takes', () => {
     loseDatabase()
     const { code, said } = await rebuild()
     assert.equal(code, 0, said)
-    assert.match(said, /^1 takes found; 0 manifests damaged; 0 files without manifest\.$/m)
+    assert.match(said, /^1 take found; 0 manifests damaged; 0 files without manifest\.$/m)
     await (await controller.start()).login()
     assert.ok((await controller.file(recordingId)).equals(sound))
     const recording = await controller.get(`/recordings/${recordingId}`)

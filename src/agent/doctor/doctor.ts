@@ -4,8 +4,11 @@ import { version } from '../../kernel/version.ts'
 import { clockOf, programOf, spaceOf, syncOf, unitOf } from '../../system/checks/box.ts'
 import { askController, judgeToken, type Reached, reaching } from '../../system/checks/controller.ts'
 import { examine, fail, ok, type Probe, skipped, warn } from '../../system/checks/examine.ts'
+import { pairOf } from '../../system/checks/pair.ts'
 import { PLACES, UNITS, USERS } from '../../system/host/places.ts'
 import { compareVersions } from '../../system/host/release.rules.ts'
+import { servingOf } from '../../system/host/serving.ts'
+import { tlsOptions } from '../../system/host/trust.ts'
 import { advice, command, type DeviceFindings, type DoctorReport, type Finding, type Fix } from '../../wire/doctor.ts'
 import { API_PREFIX } from '../../wire/headers.ts'
 import { shellWord } from '../../wire/install.ts'
@@ -38,7 +41,11 @@ export async function examineAgent(
   const { agentDir, diskPath, renderCommand } = settings
   const reached = reachedBy(config)
   const way = reaching(reached)
-  const asking = (): Asking => ({ answers: way.answers, nodeId: settings.nodeId, reached, token: token() })
+  const asking = async (signal: AbortSignal): Promise<Asking> => {
+    const at = { ...reached, url: await servingUrl(config, reached, signal) }
+    const { answers } = at.url === reached.url ? way : reaching(at)
+    return { answers, nodeId: settings.nodeId, reached: at, token: token() }
+  }
   let heard: Promise<DeviceFindings> | undefined
   const device = (which: keyof DeviceFindings): Probe => ({
     limitMs: DEVICE_MS,
@@ -49,9 +56,11 @@ export async function examineAgent(
   })
   const probes: Parameters<typeof examine<'agent'>>[1] = {
     'clock.synced': clockOf(way.ahead),
+    'controller.pair': (signal) =>
+      pairOf(reached, { name: 'SVC_CONTROLLER_STANDBY_URL', url: settings.standbyUrl }, signal),
     'controller.resolve': way.resolve,
     'controller.tls': way.tls,
-    'controller.token': (signal) => tokenOf(asking(), signal),
+    'controller.token': async (signal) => tokenOf(await asking(signal), signal),
     'device.level': device('level'),
     'device.opens': device('opens'),
     'device.present': () => devicePresent(config, inventory),
@@ -61,7 +70,7 @@ export async function examineAgent(
     'service.unit': unitOf(UNITS.agent),
     'ssh.key': sshKey,
     'takes.waiting': () => takesWaiting(agentDir),
-    'version.newer': (signal) => newer(asking(), signal),
+    'version.newer': async (signal) => newer(await asking(signal), signal),
   }
   return await examine('agent', probes, stop)
 }
@@ -85,6 +94,13 @@ const reachedBy = ({ settings }: AgentConfig): Reached => ({
   },
   url: settings.controllerUrl,
 })
+
+/** The address of the box that is the controller now. */
+function servingUrl({ settings }: AgentConfig, { allowInsecure, trust, url }: Reached, signal: AbortSignal) {
+  const { standbyUrl } = settings
+  if (standbyUrl === undefined) return url
+  return servingOf([url, standbyUrl], { signal, tls: tlsOptions(trust, allowInsecure) })
+}
 
 const SILENT = skipped('No controller answers (controller.tls)')
 const joinAnew = (url: string): Fix =>

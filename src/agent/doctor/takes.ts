@@ -3,6 +3,7 @@ import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { systemClock } from '../../kernel/clock.ts'
 import { hasCode } from '../../kernel/durable.ts'
+import { counted } from '../../kernel/words.ts'
 import { fail, ok, skipped, warn } from '../../system/checks/examine.ts'
 import { managedKeys } from '../../system/host/authorizedkeys.ts'
 import { PLACES } from '../../system/host/places.ts'
@@ -28,7 +29,7 @@ async function oldest(agentDir: string): Promise<number | undefined> {
   return known.length > 0 ? Math.min(...known) : undefined
 }
 
-const takes = (n: number): string => (n === 1 ? '1 take' : `${n} takes`)
+const takes = (n: number): string => counted(n, 'take')
 
 export async function takesWaiting(agentDir: string): Promise<Finding> {
   // First: who may not read the directory would find nothing in it.

@@ -8,7 +8,7 @@ import { makeDir } from '../../kernel/dirs.ts'
 import { hasCode, syncDir } from '../../kernel/durable.ts'
 import { misuse } from '../../kernel/fail.ts'
 import { randomIds } from '../../kernel/ids.ts'
-import { faultWords } from '../../kernel/words.ts'
+import { counted, faultWords } from '../../kernel/words.ts'
 import { audit } from '../http/audit.ts'
 import { systemActor } from '../http/principal.ts'
 import { checkDatabase } from '../store/backup.ts'
@@ -151,7 +151,11 @@ function told({ bootstrapTokens, displayLinks, pairingCodes }: Ended): string[] 
   const unused = bootstrapTokens + pairingCodes
   return [
     ...(first ? [`Display links have ended; make new ones for: ${displayLinks.join(', ')}.\n`] : []),
-    ...(unused > 0 ? [`${unused} pairing codes and install commands that were not used have ended.\n`] : []),
+    ...(unused > 0
+      ? [
+          `${counted(unused, 'pairing code or install command', 'pairing codes and install commands')} not used so far: ended.\n`,
+        ]
+      : []),
     'People and devices are those of the backup: remove again whom you removed since, and retire recorders you retired since.\n',
   ]
 }
@@ -223,7 +227,7 @@ async function missingTakes(place: ControllerFiles): Promise<number> {
 }
 
 function reportTakes(what: string, lost: string, { copied, damaged, files, missing }: TakesReport): number {
-  say(`${what}: ${files} files in place, ${copied} copied now.\n`)
+  say(`${what}: ${counted(files, 'file')} in place, ${copied} copied now.\n`)
   for (const file of missing) say(`${lost}: ${file}\n`)
   for (const file of damaged) say(`not what was stored: ${file}\n`)
   return missing.length + damaged.length > 0 ? 1 : 0

@@ -1,4 +1,4 @@
-import { MANIFEST_SUFFIX } from '../../wire/manifests.ts'
+import { manifestPath } from '../../wire/manifests.ts'
 import { removeFiles } from './files.ts'
 
 /** A file that could not be removed, and why. */
@@ -7,7 +7,7 @@ interface RemovalFailure {
   path: string
 }
 
-const withManifest = (path: string): string[] => [path, path + MANIFEST_SUFFIX]
+const withManifest = (path: string): string[] => [path, manifestPath(path)]
 
 /**
  * Paths at which files are being stored or removed right now. One process writes the takes, so a claim in memory is

@@ -37,18 +37,27 @@ export function calendarStore(db: Db, zones: (name: string) => Zone) {
        s.created_at AS createdAt, s.stamp
      FROM json_each(@ids) wanted CROSS JOIN schedules s ON s.id = wanted.value`,
   )
-  const prepared = ({ anchorDate, createdAt, recurrence: text, ...row }: Row): Planned => {
+  const prepared = ({ anchorDate, createdAt, recurrence: text, ...row }: Row, wanted: ReadonlySet<string>): Planned => {
     const recurrence = JSON.parse(text) as Recurrence
     const plan = planOf({ anchorDate, recurrence, timezone: row.timezone }, zones)
     const planned = { ...row, createdAt: Date.parse(createdAt), mode: recurrence.mode, plan }
-    if (text.length > KEPT_LENGTH) return planned
-    kept.set(row.id, planned)
-    if (kept.size > KEPT) kept.delete(kept.keys().next().value as string)
+    if (text.length <= KEPT_LENGTH) keep(planned, wanted)
     return planned
+  }
+  /** In the order of their last use. */
+  const keep = (planned: Planned, wanted: ReadonlySet<string>): void => {
+    const oldest = kept.keys().next().value as string
+    const isFull = kept.size >= KEPT && !kept.has(planned.id)
+    // More than there is room for at once: what is kept of them stays, or the next answer would find none.
+    if (isFull && wanted.has(oldest)) return
+    if (isFull) kept.delete(oldest)
+    kept.delete(planned.id)
+    kept.set(planned.id, planned)
   }
   return {
     /** These schedules, slice by slice; one that has gone meanwhile is left out. */
     *planned(stamped: readonly Stamped[]): Generator<Planned[]> {
+      const wanted = new Set(stamped.map(([id]) => id))
       const known: Planned[] = []
       const unknown: string[] = []
       for (const [id, stamp] of stamped) {
@@ -56,9 +65,10 @@ export function calendarStore(db: Db, zones: (name: string) => Zone) {
         if (one?.stamp === stamp) known.push(one)
         else unknown.push(id)
       }
+      for (const one of known) keep(one, wanted)
       yield known
       for (let at = 0; at < unknown.length; at += SLICE)
-        yield read.all({ ids: JSON.stringify(unknown.slice(at, at + SLICE)) }).map(prepared)
+        yield read.all({ ids: JSON.stringify(unknown.slice(at, at + SLICE)) }).map((row) => prepared(row, wanted))
     },
   }
 }

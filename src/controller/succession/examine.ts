@@ -9,7 +9,7 @@ export interface Examining {
 }
 
 export interface Examined {
-  /** Takes whose audio no bucket has: it lies on the disk of the box that stored it. */
+  /** Takes whose audio no bucket has: it lies on disks of boxes alone, that of the one that stored it and where it was copied to. */
   aloneThere?: number
   /** What SQLite finds wrong. */
   fault?: string

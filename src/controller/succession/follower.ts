@@ -27,7 +27,7 @@ interface Parts {
 
 /** A checked copy of the controller's database. */
 export interface Copy {
-  /** Takes whose audio is on the disk of the controller's box alone. */
+  /** Takes whose audio is on disks of boxes alone. */
   aloneThere: number
   file: string
   pulse: Pulse

@@ -6,7 +6,7 @@ import { iso } from '../../kernel/clock.ts'
 import { hasCode, syncDir, syncFile } from '../../kernel/durable.ts'
 import { UserError } from '../../kernel/fail.ts'
 import { ask, NoAnswer } from '../../kernel/http.ts'
-import { faultWords } from '../../kernel/words.ts'
+import { counted, faultWords } from '../../kernel/words.ts'
 import type { Lease } from '../../wire/lease.ts'
 import { DATABASE_SUFFIXES } from '../store/db.ts'
 import type { Copy, Follower } from './follower.ts'
@@ -174,8 +174,8 @@ async function seize(
 ): Promise<void> {
   if (copy.aloneThere > 0)
     say(
-      `The audio of ${copy.aloneThere} recordings lies on ${tenure.lease?.holder.name} alone: it is played here once it was ` +
-        'copied from there, or uploaded.',
+      `The audio of ${counted(copy.aloneThere, 'recording')} is at no destination that keeps the library: what of it is not on ` +
+        `this disk is played here once it was copied from ${tenure.lease?.holder.name}, or uploaded.`,
     )
   const undo = await putInPlace(dir, copy.file, iso(now()))
   try {

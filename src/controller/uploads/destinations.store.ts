@@ -1,5 +1,6 @@
 import { openText, SealError, seal } from '../../crypto/seal.ts'
 import { conflict, Fail, found, invalid } from '../../kernel/fail.ts'
+import { counted } from '../../kernel/words.ts'
 import type {
   Destination,
   DestinationInput,
@@ -68,7 +69,7 @@ export function destinationStore(db: Db, key: () => Uint8Array, unavailable: Una
   const requireNoneAlone = (id: string): void => {
     const count = alone.count([{ sql: '1', params: { id } }], COUNT_LIMIT)
     if (count === 0) return
-    const takes = `${count === COUNT_LIMIT ? 'at least ' : ''}${count} ${count === 1 ? 'take is' : 'takes are'}`
+    const takes = `${count === COUNT_LIMIT ? 'at least ' : ''}${counted(count, 'take is', 'takes are')}`
     const way = 'Upload them to another destination that keeps the library first, or delete them.'
     const message = `${takes} at this destination alone. ${way}`
     throw conflict('upload_destination_holds_library', message, { count, exact: count < COUNT_LIMIT })

@@ -1,4 +1,4 @@
-// Fetches the files of a release from the controller, with the node's own token.
+// Fetches the files of a release from the controller, with the node's own token. Of two boxes from the one that is it now.
 
 import * as fs from 'node:fs'
 import type { IncomingMessage } from 'node:http'
@@ -8,11 +8,14 @@ import { counted, NoAnswer, send } from '../../kernel/http.ts'
 import { isLoopback } from '../../kernel/loopback.ts'
 import { isOn } from '../../kernel/settings.ts'
 import { faultWords } from '../../kernel/words.ts'
+import { servingOf } from '../host/serving.ts'
 import { tlsAdvice, tlsOptions } from '../host/trust.ts'
 import { maintenanceError } from './error.ts'
 
 /** The controller may pack its own executable first. */
 const SILENCE_MS = 120_000
+/** To find out which of two boxes is the controller. */
+const CHOICE_MS = 10_000
 const SMALL_BYTES = 1024 * 1024
 /** Far more than any release, to keep a mistake from filling the disk. */
 const ARCHIVE_BYTES = 1024 * 1024 * 1024
@@ -34,16 +37,24 @@ export function depotOf(settings: Settings, token: string | undefined): Depot {
       'failed',
       'This box has not joined a controller: its settings name no controller, node or token.',
     )
-  const base = new URL(`${address.replace(/\/+$/, '')}/api/v1/nodes/${encodeURIComponent(node)}/agent-release/`)
+  const { SVC_CONTROLLER_STANDBY_URL: standby } = settings
+  const boxes: [string, ...string[]] = [address, ...(standby ? [standby] : [])]
   const question = { headers: { authorization: `Bearer ${token}` }, method: 'GET', silenceMs: SILENCE_MS } as const
-  const tls = trusted(base, settings)
-  const get = <T>(name: string, take: (response: IncomingMessage) => Promise<T>): Promise<T> =>
-    send({ ...question, tls, url: new URL(encodeURIComponent(name), base) }, async (response) => {
+  const [tls] = boxes.map((url) => trusted(baseOf(url, node), settings))
+  let serving: Promise<string> | undefined
+  const chosen = async (): Promise<URL> => {
+    serving ??= servingOf(boxes, { signal: AbortSignal.timeout(CHOICE_MS), tls: tls ?? {} })
+    return baseOf(await serving, node)
+  }
+  const get = async <T>(name: string, take: (response: IncomingMessage) => Promise<T>): Promise<T> => {
+    const base = await chosen()
+    return await send({ ...question, tls, url: new URL(encodeURIComponent(name), base) }, async (response) => {
       if (response.statusCode !== 200) throw maintenanceError('failed', refusal(name, response.statusCode ?? 0))
       return await take(response)
     }).catch((e) => {
       throw e instanceof NoAnswer ? maintenanceError('failed', noAnswer(name, base, e)) : e
     })
+  }
   return {
     read: (name) =>
       get(name, async (response) => {
@@ -63,6 +74,9 @@ export function depotOf(settings: Settings, token: string | undefined): Depot {
       }),
   }
 }
+
+const baseOf = (address: string, node: string): URL =>
+  new URL(`${address.replace(/\/+$/, '')}/api/v1/nodes/${encodeURIComponent(node)}/agent-release/`)
 
 /** As in the agent: https, or plain http to this machine only, unless the settings allow more (ADR-0031). */
 function trusted(base: URL, settings: Settings): ReturnType<typeof tlsOptions> | undefined {

@@ -35,6 +35,8 @@ export interface UsbConfig extends Operator {
 }
 
 export interface TakeConfig extends Operator {
+  /** Address of the second box of the controller, where there is one. */
+  standbyUrl: string | undefined
   node: string | undefined
   out: string
   /** Who called sudo, if anybody: the file will belong to them. */
@@ -101,6 +103,7 @@ const TAKE = {
   out: { type: 'string' },
   room: { type: 'string' },
   seconds: { type: 'string', default: '10' },
+  'standby-url': { type: 'string' },
 } as const
 const MAX_SECONDS = 3600
 
@@ -111,11 +114,14 @@ export function readTake(args: string[], env: Env = process.env): TakeConfig | u
   const url = v['controller-url'] ?? env.SVC_CONTROLLER_URL
   if (!url) throw misuse('--controller-url is missing: the address of the controller.')
   mayUse('controller-url', url, v['allow-insecure'] || staysHere(url))
+  const standbyUrl = v['standby-url'] ?? env.SVC_CONTROLLER_STANDBY_URL
+  if (standbyUrl) mayUse('standby-url', standbyUrl, v['allow-insecure'] || staysHere(standbyUrl))
   if (!v.out) throw misuse('--out is missing: the file the take is written to, for example take.mp3.')
   const seconds = /^\d{1,4}$/.test(v.seconds) ? Number(v.seconds) : 0
   if (seconds < 1 || seconds > MAX_SECONDS) throw misuse(`--seconds expects a whole number from 1 to ${MAX_SECONDS}.`)
   const { node, out, room } = v
-  return { ...operatorOf(url, v, env), node, out, owner: askerOf(env), room, seconds }
+  const operator = operatorOf(url, v, env)
+  return { ...operator, node, out, owner: askerOf(env), room, seconds, standbyUrl: standbyUrl?.replace(/\/+$/, '') }
 }
 
 /** Who called sudo. */

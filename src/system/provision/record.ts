@@ -7,6 +7,8 @@ import { sizeText } from '../../kernel/size.ts'
 import { faultWords } from '../../kernel/words.ts'
 import type { Recording, RecordingStart } from '../../wire/recordings.ts'
 import { ask, download } from '../host/ask.ts'
+import { servingOf } from '../host/serving.ts'
+import { tlsOptions } from '../host/trust.ts'
 import { readTake, type TakeConfig } from './config.ts'
 import { dataOf, withSession } from './session.ts'
 
@@ -19,6 +21,7 @@ Records on the recorder of a room, waits until the controller has the file, and 
   --seconds N               length of the take, up to 3600 (10)
   --out FILE                a new file, for example take.mp3; its format is that of the recording profile (MP3 by default)
   --controller-url URL      the controller (or SVC_CONTROLLER_URL)
+  --standby-url URL         the second box, where there is one (or SVC_CONTROLLER_STANDBY_URL): whichever is the controller is used
   --controller-ca FILE      certificate authority of the controller (PEM)
   --allow-insecure          accept plain http to another machine, and any certificate (development only)
   --email EMAIL             your account; its password comes from --password-file FILE (- is standard input), or you are asked for it
@@ -104,10 +107,21 @@ async function brought(desk: Desk, to: fs.WriteStream): Promise<Recording> {
   return take
 }
 
-async function record(config: TakeConfig): Promise<void> {
-  const to = newFile(config)
-  const signal = AbortSignal.timeout(config.seconds * 1000 + SPARE_MS)
+/** With the address of the box that is the controller now. */
+async function atController(config: TakeConfig, signal: AbortSignal): Promise<TakeConfig> {
+  const { controller, standbyUrl } = config
+  const { allowInsecure, ca, url } = controller
+  const tls = tlsOptions({ ca }, allowInsecure)
+  const serving = await servingOf([url, ...(standbyUrl ? [standbyUrl] : [])], { signal, tls })
+  return { ...config, controller: { ...controller, url: serving } }
+}
+
+async function record(given: TakeConfig): Promise<void> {
+  const to = newFile(given)
+  const signal = AbortSignal.timeout(given.seconds * 1000 + SPARE_MS)
+  let config = given
   try {
+    config = await atController(given, signal)
     const take = await withSession(config, signal, (token) => brought({ config, signal, token }, to))
     const size = sizeText(fs.statSync(config.out).size)
     process.stdout.write(`${config.out} contains the take (${size}, ${take.durationSeconds} s, ${take.status}).\n`)

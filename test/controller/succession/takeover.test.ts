@@ -23,7 +23,7 @@ after(async () => {
 const UNPLANNED: Wish = { force: false, planned: false }
 
 /** Box one is the controller, box two looks on; `meanwhile` happens while box two fetches its copy. */
-async function pair({ meanwhile = async () => {}, pulse = {}, automatic = true }) {
+async function pair({ aloneThere = 0, meanwhile = async () => {}, pulse = {}, automatic = true }) {
   const [one, two] = [await box(s3, 'one', automatic), await box(s3, 'two', automatic)]
   open = [one, two]
   assert.equal(await one.tenure.claim(true), 'ours')
@@ -34,7 +34,7 @@ async function pair({ meanwhile = async () => {}, pulse = {}, automatic = true }
   fs.writeFileSync(file, 'the copy')
   fs.writeFileSync(path.join(dir, 'roomtone.db'), 'what was here')
   const copy = (): Copy =>
-    ({ aloneThere: 0, file, pulse: { term: 1, writtenAt: '2026-03-02T09:00:00.000Z', ...pulse } }) as Copy
+    ({ aloneThere, file, pulse: { term: 1, writtenAt: '2026-03-02T09:00:00.000Z', ...pulse } }) as Copy
   const follower = {
     copy: undefined,
     follow: async () => {
@@ -46,7 +46,7 @@ async function pair({ meanwhile = async () => {}, pulse = {}, automatic = true }
   const over = (wish: Wish) =>
     takeOver({ dir, follower, now: () => 0, tenure: two.tenure, ttlMs: TTL_MS }, wish, (text) => void said.push(text))
   const files = () => fs.readdirSync(dir).filter((name) => name.startsWith('roomtone.db'))
-  return { database: () => fs.readFileSync(path.join(dir, 'roomtone.db'), 'utf8'), files, lost, one, over, two }
+  return { database: () => fs.readFileSync(path.join(dir, 'roomtone.db'), 'utf8'), files, lost, one, over, said, two }
 }
 
 test('whoever renews the lease while a copy is fetched keeps it, and nothing is left on the disk', async () => {
@@ -63,6 +63,13 @@ test('whoever renews the lease while a copy is fetched keeps it, and nothing is 
   await world.over({ force: true, planned: false })
   assert.deepEqual([world.two.tenure.term, world.database()], [2, 'the copy'])
   assert.equal(world.files().length, 2)
+})
+
+test('what is at no destination is told of, without saying that it is not here', async () => {
+  const world = await pair({ aloneThere: 1 })
+  await world.over({ force: true, planned: false })
+  const [told] = world.said.filter((line) => line.startsWith('The audio of 1 recording is at no destination'))
+  assert.match(told ?? '', /what of it is not on this disk .* copied from one, or uploaded\.$/)
 })
 
 test('a hand-over that the controller took back takes nothing, however the copy ends', async () => {

@@ -29,6 +29,24 @@ test('files are asked for with the token of the node, and saved as they came', a
   )
 })
 
+test('of two boxes the one is asked that is the controller, with the higher term where both say so', async (t) => {
+  const box = (ready: number, term: number) =>
+    serve(t, ({ url }, response) => {
+      response.setHeader('x-svc-term', term)
+      if (url === '/readyz') json(response, ready, {})
+      else response.end(`of term ${term}`)
+    })
+  const of = async (one: { url: string }, two: { url: string }): Promise<string> => {
+    const pair = { ...settings(one.url), SVC_CONTROLLER_STANDBY_URL: `${two.url}/` }
+    return String(await depotOf(pair, TOKEN).read('file.txt'))
+  }
+  const [standby, older, newer] = [await box(503, 2), await box(200, 1), await box(200, 2)]
+  assert.equal(await of(standby, newer), 'of term 2')
+  assert.equal(await of(older, newer), 'of term 2')
+  assert.equal(await of(older, standby), 'of term 1')
+  assert.equal(await of({ url: 'http://127.0.0.1:9' }, newer), 'of term 2')
+})
+
 const ANSWERS: [string, Handler, RegExp][] = [
   ['a refused token', (_s, r) => json(r, 401, { error: 'Unauthorized' }), /install_dependencies to give it a new one/],
   ['a release it does not have', (_s, r) => json(r, 404, { error: 'Not found' }), /does not have file\.txt/],

@@ -46,6 +46,13 @@ test('a take is made, waited for and written, and the session is ended', async (
   assert.equal((await controller.get('/auth/sessions')).length, sessions)
 })
 
+test('of two boxes the one is used that is the controller', async () => {
+  const [gone, out] = ['http://127.0.0.1:9', house.path('pair.mp3')]
+  const boxes = ['--controller-url', gone, '--standby-url', controller.url]
+  const program = house.start(['record', ...boxes, ...me(), '--seconds', '1', '--out', out], { cwd: house.dir })
+  assert.equal((await program.exited)[0], 0, program.said())
+})
+
 test('under sudo the file belongs to the one who asked', {
   skip: process.geteuid?.() !== 0 && 'only root can give a file away',
 }, async () => {

@@ -159,6 +159,7 @@ export const recorders: Words['recorders'] = {
     statuses: { fail: 'fehlerhaft', ok: 'in Ordnung', skipped: 'nicht geprüft', warn: 'Warnung' },
     checks: {
       'clock.synced': 'Uhr',
+      'controller.pair': 'Zweite Adresse des Controllers',
       'controller.resolve': 'Name des Controllers',
       'controller.tls': 'Weg zum Controller',
       'controller.token': 'Token',

@@ -154,6 +154,7 @@ export const recorders = {
     statuses: { fail: 'fails', ok: 'fine', skipped: 'not checked', warn: 'warning' } as Record<string, string>,
     checks: {
       'clock.synced': 'Clock',
+      'controller.pair': 'Second address of the controller',
       'controller.resolve': 'Name of the controller',
       'controller.tls': 'Way to the controller',
       'controller.token': 'Token',

@@ -1,4 +1,5 @@
 // When a certificate, a backup or the background work of a controller is worth a word.
+import { counted } from '../../../kernel/words.ts'
 import { UNITS } from '../../../system/host/places.ts'
 import { advice, type Finding, type Fix } from '../../../wire/doctor.ts'
 
@@ -104,7 +105,7 @@ export function judgeUploads({ error, failed, old }: StuckUploads): Finding {
 
 export function judgeOffline(offline: readonly { alias: string; id: string }[], all: number): Finding {
   if (all === 0) return { message: 'There is no recorder yet', status: 'ok' }
-  if (offline.length === 0) return { message: `${all} recorders, none offline`, status: 'ok' }
+  if (offline.length === 0) return { message: `${counted(all, 'recorder')}, none offline`, status: 'ok' }
   const named = offline.slice(0, 5).map(({ alias, id }) => `${alias} (${id})`)
   const more = offline.length > named.length ? `, and ${offline.length - named.length} more` : ''
   return {

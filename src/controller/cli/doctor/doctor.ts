@@ -15,6 +15,7 @@ import { lastBackup } from '../stamp.ts'
 import { type ControllerFiles, filesOf, installedConfig } from '../verb.ts'
 import { judgeBackup, judgeCertificate, judgeOffline, judgeUploads } from './controller.rules.ts'
 import { askDatabase, databaseIntegrity, databaseWritable, keyMatches, openedDatabase, ROOM } from './database.ts'
+import { pairChecks } from './pair.ts'
 import { runnersAlive } from './running.ts'
 import { judgeChannels, judgeLinks, judgeTold } from './told.rules.ts'
 
@@ -44,6 +45,7 @@ function probesOf(place: ControllerFiles, db: Db | undefined): Parameters<typeof
   const { SVC_DATA_DIR: dir, SVC_RECORDING_CACHE_DIR: takes } = config
   const env = { LC_ALL: 'C', PATH: config.programDirs.join(':') }
   const now = systemClock.now()
+  const pair = pairChecks(config)
   const program = (name: string, args: string[], packages: string, signal: AbortSignal) =>
     programOf(name, args, { env, fix: command(`sudo apt-get install ${packages}`), signal })
   return {
@@ -63,6 +65,9 @@ function probesOf(place: ControllerFiles, db: Db | undefined): Parameters<typeof
     'notifications.channels': () => askDatabase(db, (facts) => judgeChannels(facts.told())),
     'notifications.links': () => askDatabase(db, (facts) => judgeLinks(facts.told(), config)),
     'notifications.rules': () => askDatabase(db, (facts) => judgeTold(facts.told(), config)),
+    'pair.copy': pair.copy,
+    'pair.lease': pair.lease,
+    'pair.other': pair.other,
     'runners.alive': (signal) => runnersAlive(config, signal),
     smbclient: (signal) => shares(db, () => program('smbclient', ['--version'], 'smbclient', signal)),
     'tls.expiry': () => certificate(config, now),

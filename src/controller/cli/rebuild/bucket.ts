@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { misuse } from '../../../kernel/fail.ts'
 import { textOf } from '../../../kernel/s3.ts'
-import { MANIFEST_SUFFIX, MAX_MANIFEST_BYTES } from '../../../wire/manifests.ts'
+import { besideManifest, MAX_MANIFEST_BYTES } from '../../../wire/manifests.ts'
 import { CODECS } from '../../../wire/profiles.ts'
 import type { S3Options } from '../../../wire/uploads.ts'
 import type { Config } from '../../config.ts'
@@ -52,7 +52,8 @@ export async function* bucketFindings(bucket: Bucket, prefix: string | undefined
   }
   for await (const object of bucket.list(prefix ? `${prefix}/` : '')) {
     const { key } = object
-    if (key.endsWith(MANIFEST_SUFFIX)) batch.push(begun(finding(bucket, object, waiting)))
+    const place = besideManifest(key)
+    if (place !== undefined) batch.push(begun(finding(bucket, object, place, waiting)))
     else if (CODECS.some((codec) => key.endsWith(`.${codec}`)) && object.sizeBytes > 0) waiting.set(key, object)
     if (batch.length === PARALLEL) yield* await settled()
     if (waiting.size <= WAITING + PARALLEL) continue
@@ -85,9 +86,9 @@ const untoldOf = ({ etag, key: place, modifiedAt, sizeBytes }: BucketObject): Un
 async function finding(
   bucket: Bucket,
   object: BucketObject,
+  place: string,
   takes: ReadonlyMap<string, BucketObject>,
 ): Promise<Finding> {
-  const place = object.key.slice(0, -MANIFEST_SUFFIX.length)
   const take = takes.get(place)
   if (!take) return { damaged: 'its take is not there', place }
   if (object.sizeBytes > MAX_MANIFEST_BYTES) return { damaged: 'it is too large', place }

@@ -1,7 +1,13 @@
 // Takes and manifests on this disk. Nothing they say leads out of the takes directory: a file is where it was found.
 import * as fs from 'node:fs'
 import * as path from 'node:path'
-import { type ChunkFile, MANIFEST_SUFFIX, MAX_MANIFEST_BYTES, type RenditionFile } from '../../../wire/manifests.ts'
+import {
+  besideManifest,
+  type ChunkFile,
+  MAX_MANIFEST_BYTES,
+  manifestPath,
+  type RenditionFile,
+} from '../../../wire/manifests.ts'
 import { CODECS } from '../../../wire/profiles.ts'
 import { onOneLine } from '../../../wire/scalars.ts'
 import { checksumOf } from '../takes.ts'
@@ -14,7 +20,7 @@ const NAMES_PER_READ = 512
 const isTake = (name: string): boolean => CODECS.some((codec) => name.endsWith(`.${codec}`))
 
 /** Regular files below `takes`, relative to it; links are followed nowhere, and told to `linked`. */
-async function* filesBelow(takes: string, linked: (name: string) => void = () => {}): AsyncGenerator<string> {
+async function* filesBelow(takes: string, linked: (name: string) => unknown = () => {}): AsyncGenerator<string> {
   const waiting = ['']
   for (let dir = waiting.pop(); dir !== undefined; dir = waiting.pop())
     for await (const entry of await fs.promises.opendir(path.join(takes, dir), { bufferSize: NAMES_PER_READ })) {
@@ -28,13 +34,16 @@ async function* filesBelow(takes: string, linked: (name: string) => void = () =>
 
 /** Every manifest, with those of its files that are there. */
 export async function* localFindings(takes: string): AsyncGenerator<Finding> {
-  for await (const name of filesBelow(takes, (link) => say(`a link, not followed: ${onOneLine(link)}\n`)))
-    if (name.endsWith(MANIFEST_SUFFIX)) yield await finding(takes, name.slice(0, -MANIFEST_SUFFIX.length))
+  const linked = (name: string) => say(`a link, not followed: ${onOneLine(name)}\n`)
+  for await (const name of filesBelow(takes, linked)) {
+    const place = besideManifest(name)
+    if (place !== undefined) yield await finding(takes, place)
+  }
 }
 
 async function finding(takes: string, place: string): Promise<Finding> {
   try {
-    const { manifest, own } = parsedManifest(manifestText(path.join(takes, place + MANIFEST_SUFFIX)))
+    const { manifest, own } = parsedManifest(manifestText(path.join(takes, manifestPath(place))))
     const mine = await asItIs(takes, { ...own, path: place })
     if (!mine) return { damaged: 'its take is not there', place }
     const isChanged = mine.sizeBytes !== own.sizeBytes
@@ -80,7 +89,7 @@ function others(takes: string, { chunks, renditions }: Parameters<typeof named>[
     if (seen.has(entry.path) || seen.has(keyOf(entry))) return false
     for (const key of [entry.path, keyOf(entry)]) seen.add(key)
     const isThere = sizeThere(takes, entry.path) === entry.sizeBytes && isBelow(takes, entry.path)
-    return isThere && !sizeThere(takes, entry.path + MANIFEST_SUFFIX)
+    return isThere && !sizeThere(takes, manifestPath(entry.path))
   })
 }
 

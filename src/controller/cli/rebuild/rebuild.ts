@@ -216,9 +216,10 @@ function noted(db: Db, counts: Counts): void {
 }
 
 function told({ changed, contradicting, damaged, recordings, untold }: Counts): number {
-  say(`${recordings} takes found; ${damaged} manifests damaged; ${untold} files without manifest.\n`)
+  const found = `${counted(recordings, 'take')} found; ${counted(damaged, 'manifest')} damaged`
+  say(`${found}; ${counted(untold, 'file')} without manifest.\n`)
   if (contradicting > 0)
     say(`${counted(contradicting, 'manifest')} not believed, for another one says otherwise: both are named above.\n`)
-  if (changed > 0) say(`${changed} of the files are not as long as their manifests say: they are named above.\n`)
+  if (changed > 0) say(`${counted(changed, 'file is', 'files are')} not as long as the manifest says: named above.\n`)
   return say('The database is rebuilt. Start the controller and create an owner; recorders join anew.\n')
 }

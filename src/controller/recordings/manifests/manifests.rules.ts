@@ -2,7 +2,6 @@ import { backoff } from '../../../kernel/backoff.ts'
 import { isoPlus } from '../../../kernel/clock.ts'
 import {
   type ChunkFile,
-  MANIFEST_SUFFIX,
   MAX_MANIFEST_CHUNKS,
   ManifestRecording,
   type RenditionFile,
@@ -31,8 +30,6 @@ const [LEAST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS] = [10, 3600]
 /** When to try again what failed `attempts` times before. */
 export const retryAt = (now: string, attempts: number): string =>
   isoPlus(now, backoff(attempts, LEAST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS))
-
-export const manifestPath = (file: string): string => file + MANIFEST_SUFFIX
 
 const FIELDS = Object.keys(ManifestRecording.shape) as (keyof ManifestRecording)[]
 

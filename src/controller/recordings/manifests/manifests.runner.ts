@@ -2,19 +2,12 @@ import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { sizeOf, syncDir } from '../../../kernel/durable.ts'
 import { errorFields, type Log } from '../../../kernel/log.ts'
+import { manifestPath } from '../../../wire/manifests.ts'
 import { removeFiles } from '../../http/files.ts'
 import { INCOMING } from '../../http/parts.ts'
 import type { Runner } from '../../scheduler/ticker.ts'
 import type { Db } from '../../store/db.ts'
-import {
-  type Beside,
-  besides,
-  type Described,
-  manifestPath,
-  manifestText,
-  type Queued,
-  retryAt,
-} from './manifests.rules.ts'
+import { type Beside, besides, type Described, manifestText, type Queued, retryAt } from './manifests.rules.ts'
 import type { ManifestStore } from './manifests.store.ts'
 
 interface Parts {

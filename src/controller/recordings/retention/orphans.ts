@@ -1,6 +1,6 @@
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
-import { MANIFEST_SUFFIX } from '../../../wire/manifests.ts'
+import { besideManifest } from '../../../wire/manifests.ts'
 import type { Db } from '../../store/db.ts'
 
 /** A file in the takes directory that no recording and no chunk names. */
@@ -29,13 +29,9 @@ export async function* orphans(db: Db, takes: string, now: number, graceMs = DAY
       const name = path.join(dir, entry.name)
       if (entry.name.startsWith('.')) continue
       if (entry.isDirectory()) waiting.push(name)
-      else if (known.get({ path: takeOf(name) })?.known !== 1) yield* aged(takes, name, now - graceMs)
+      else if (known.get({ path: besideManifest(name) ?? name })?.known !== 1) yield* aged(takes, name, now - graceMs)
     }
 }
-
-/** The file that a manifest lies beside, or the file itself. */
-const takeOf = (name: string): string =>
-  name.endsWith(MANIFEST_SUFFIX) ? name.slice(0, -MANIFEST_SUFFIX.length) : name
 
 async function* aged(takes: string, name: string, before: number): AsyncGenerator<Orphan> {
   const { mtimeMs, size } = await fs.lstat(path.join(takes, name))

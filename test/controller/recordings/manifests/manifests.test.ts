@@ -3,18 +3,18 @@ import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { MANIFEST_SUFFIX, TakeManifest } from '../../../../src/wire/manifests.ts'
+import { besideManifest, manifestPath, TakeManifest } from '../../../../src/wire/manifests.ts'
 import { type Kit, kit } from '../../../kit/kit.ts'
 import { chunked, counted, wav } from '../chunks/world.ts'
 import { pattern, takes } from '../library/takes.ts'
 
-const sidecar = (k: Kit, file: string): string => join(k.takes, file + MANIFEST_SUFFIX)
+const sidecar = (k: Kit, file: string): string => join(k.takes, manifestPath(file))
 /** What lies beside a file, held against its schema. */
 const told = (k: Kit, file: string): TakeManifest =>
   TakeManifest.parse(JSON.parse(fs.readFileSync(sidecar(k, file), 'utf8')))
 const queued = (k: Kit): number => k.rows('SELECT 1 FROM manifest_queue').length
 const sidecars = (k: Kit): string[] =>
-  (fs.readdirSync(k.takes, { recursive: true }) as string[]).filter((name) => name.endsWith(MANIFEST_SUFFIX)).sort()
+  (fs.readdirSync(k.takes, { recursive: true }) as string[]).filter((name) => besideManifest(name) !== undefined).sort()
 
 /** A world with one take, `rec_a`. */
 function world() {
@@ -82,7 +82,7 @@ test('a take that is being made is told of at its first chunk, then every five m
   const listed = async (): Promise<number | undefined> => {
     await k.tick('take-manifests')
     const [first] = sidecars(k)
-    return told(k, (first as string).slice(0, -MANIFEST_SUFFIX.length)).chunks?.files.length
+    return told(k, besideManifest(first as string) as string).chunks?.files.length
   }
   const put = (index: number) => t.put(index, wav(counted(index * 8000, 8000)))
   await put(0)
@@ -122,7 +122,7 @@ test('takes of an older version get their manifests little by little', async () 
 test('with a take goes its manifest: deleted by people, by retention, or while the manifest is written', async () => {
   const { k, path, t } = world()
   await k.tick('take-manifests')
-  assert.deepEqual(sidecars(k), [path + MANIFEST_SUFFIX])
+  assert.deepEqual(sidecars(k), [manifestPath(path)])
   assert.equal((await k.as('admin').delete('/recordings/rec_a')).status, 204)
   assert.deepEqual(sidecars(k), [])
 

@@ -144,3 +144,22 @@ test('where only a copy that was damaged answers nothing is freed', async (t) =>
   await w.k.tick('retention')
   assert.deepEqual(w.recording('rec_1').held, ['local', w.destinationId])
 })
+
+test('a damaged copy is none: the destination with the last sound one stays, and that of the damaged one may go', async (t) => {
+  const other = await s3Server({ keeps: true })
+  t.after(() => other.close())
+  w = await library()
+  const s3 = { ...S3_DESTINATION.s3, endpoint: other.endpoint }
+  const second = await w.destination({ displayName: 'Second', keepsLibrary: true, s3 })
+  await w.policy(second, { id: 'second' })
+  await w.uploaded(randomBytes(1000))
+  await w.enqueue('rec_1', { uploadPolicyId: 'second' })
+  await w.k.tick('upload')
+  w.k.sql(`UPDATE recordings SET retention_policy_id = 'day'`)
+  w.k.advance('2d')
+  await w.k.tick('retention')
+  const off = async (id: string) =>
+    (await w.owner.patch(`/settings/upload-destinations/${id}`, { keepsLibrary: false })).status
+  w.k.sql('UPDATE remote_copies SET damaged_at = ? WHERE destination_id = ?', w.k.now(), second)
+  assert.deepEqual([await off(w.destinationId), await off(second)], [409, 200])
+})
