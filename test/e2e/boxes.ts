@@ -76,14 +76,18 @@ export class Box {
   /** Resolves once its copy is younger than this moment. */
   async caughtUp(): Promise<void> {
     const wanted = Date.now()
+    let status: StandbyStatus | undefined
     await until(
       `box ${this.#name} to follow`,
       async () => {
-        const { behindSeconds = Number.POSITIVE_INFINITY, ready } = await this.status()
+        status = await this.status()
+        const { behindSeconds = Number.POSITIVE_INFINITY, ready } = status
         return ready && Date.now() - (behindSeconds + 1) * 1000 > wanted
       },
       150,
-    )
+    ).catch((e: Error) => {
+      throw new Error(`${e.message}: ${JSON.stringify(status)}`)
+    })
   }
 }
 

@@ -1,6 +1,8 @@
 // Whether the memory of a running program grows with what it is asked.
 import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 
 /** A heap breathes: so much, or a tenth, between two medians is no slope. */
 const SLACK_MIB = 24
@@ -9,6 +11,16 @@ const SLACK_MIB = 24
 export function residentMiB(pid: number): number {
   const status = fs.readFileSync(`/proc/${pid}/status`, 'utf8')
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024
+}
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+/** What this process itself still holds once everything that can go has gone, MiB. */
+export function heldMiB(): number {
+  collect()
+  const { external, heapUsed } = process.memoryUsage()
+  return (heapUsed + external) / 2 ** 20
 }
 
 const median = (values: number[]): number =>

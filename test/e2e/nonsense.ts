@@ -1,5 +1,6 @@
 // Answers of any kind to real recorders: none crashes, memory is flat, what is recorded is recorded. As a program:
 // scripts/node test/e2e/nonsense.ts [--rounds 100000] [--seed N] [--recorders 8]
+// A recorder asks a few times a second: of so many answers a fiftieth is for the recorders, the rest for the client in them.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import * as http from 'node:http'
@@ -12,6 +13,7 @@ import { allocatorOf } from '../kit/unit.ts'
 import { Agent, Controller, House, until } from '../kit/whole.ts'
 import { type Dice, dice } from '../sweeps/fuzz.ts'
 import { assertFlat, residentMiB } from './memory.ts'
+import { linkRounds } from './nonsense.link.ts'
 import { assertExact, framesOf, readWav } from './sound.ts'
 import { NOISE, NONSENSE, type Said } from './twists.ts'
 
@@ -214,7 +216,8 @@ if (import.meta.main) {
   })
   const seed = Number(values.seed ?? Math.floor(Math.random() * 1e6))
   const tell = (line: string) => void process.stdout.write(`${line}\n`)
-  await rounds(Number(values.rounds), seed, tell, Number(values.recorders))
+  await linkRounds(Number(values.rounds), seed, tell)
+  await rounds(Number(values.rounds) / 50, seed, tell, Number(values.recorders))
   // What the sweeps have opened for themselves.
   process.exit()
 }
