@@ -41,7 +41,9 @@ export type Start = (config: Config, outlets: Outlets, tenure?: Tenure) => Promi
 
 /** This box, and what it needs to take its turn. */
 export interface PairBox {
-  /** Where threads find the SQLite addon. */
+  /** The SQLite addon; undefined: it is found where it is installed. */
+  addon: object | undefined
+  /** Where threads find it. */
   addonPath: string | undefined
   config: Config
   log: Log
@@ -93,6 +95,7 @@ export async function takeTurns(config: Config, pair: PairSettings, turns: Turns
   void signalled().then(() => stopping.abort())
   const tools = litestream(pair, { dir, log, programDirs: config.programDirs })
   const box: PairBox = {
+    addon: addon?.binding,
     addonPath: addon?.path,
     config,
     log,
@@ -199,8 +202,7 @@ async function serveTurn(box: PairBox, meanwhile: Meanwhile): Promise<Turn> {
   let replication: Replication | undefined
   try {
     const started = await start(config, outlets, tenure)
-    const { replica } = pair
-    if (replica) replication = await tools.replicate(started.database, replicaOf(replica, tenure.term))
+    replication = await tools.replicate(started.database, replicaOf(pair.replica, tenure.term))
     await meanwhile.serves(started.url)
     await meanwhile.stop()
     const how = await Promise.race([lost, aborted(stop)])
