@@ -63,7 +63,16 @@ async function follow(box: PairBox): Promise<Meanwhile> {
   const dir = config.SVC_DATA_DIR
   const intervalMs = config.SVC_STANDBY_INTERVAL_SECONDS * 1000
   const term = () => tenure.lease?.term ?? 0
-  const follower = new Follower({ addonPath, dir, intervalMs, keyFault, litestream: tools, log, replica: pair.replica, term })
+  const follower = new Follower({
+    addonPath,
+    dir,
+    intervalMs,
+    keyFault,
+    litestream: tools,
+    log,
+    replica: pair.replica,
+    term,
+  })
   const served = Promise.withResolvers<string>()
   served.promise.catch(() => undefined)
   let busy: string | undefined

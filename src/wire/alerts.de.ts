@@ -85,6 +85,8 @@ export const ALERTS: Record<string, string> = {
   'agent.system.cpu_recovered': 'Der Prozessor des Rekorders ist nicht mehr ausgelastet',
   'agent.system.disk_pressure': 'Der Datenträger des Rekorders wird voll',
   'agent.system.disk_recovered': 'Der Datenträger des Rekorders hat wieder Platz',
+  'agent.system.term_not_kept': 'Der Rekorder kann nicht festhalten, welcher Zentrale er folgt',
+  'agent.system.term_not_kept_recovered': 'Der Rekorder hat festgehalten, welcher Zentrale er folgt',
   'controller.notification_failed': 'Benachrichtigungen kommen nicht an',
   'controller.recording.cache_file_failed': 'Eine Aufnahme konnte nicht gespeichert werden',
   'controller.recording.chunk_join_failed': 'Die Teile einer Aufnahme konnten nicht verbunden werden',

@@ -85,6 +85,8 @@ export const ALERTS: Record<string, string> = {
   'agent.system.cpu_recovered': 'The processor of the recorder is no longer busy',
   'agent.system.disk_pressure': 'The disk of the recorder is filling up',
   'agent.system.disk_recovered': 'The disk of the recorder has room again',
+  'agent.system.term_not_kept': 'The recorder cannot write down which controller it follows',
+  'agent.system.term_not_kept_recovered': 'The recorder has written down which controller it follows',
   'controller.notification_failed': 'Notifications cannot be delivered',
   'controller.recording.cache_file_failed': 'A take could not be stored',
   'controller.recording.chunk_join_failed': 'The parts of a take could not be joined',

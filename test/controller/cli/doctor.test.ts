@@ -9,8 +9,8 @@ import {
   judgeUploads,
 } from '../../../src/controller/cli/doctor/controller.rules.ts'
 import { doctorFacts } from '../../../src/controller/cli/doctor/facts.store.ts'
-import { sealedStore } from '../../../src/controller/sealed.store.ts'
 import { namesIn } from '../../../src/controller/cli/doctor/names.store.ts'
+import { sealedStore } from '../../../src/controller/sealed.store.ts'
 import { advice } from '../../../src/wire/doctor.ts'
 import { readinessOf } from '../../../src/wire/status.ts'
 import { listening } from '../../kit/http.ts'
