@@ -51,13 +51,22 @@ interface AppOptions {
   /** Held where there is a second box. */
   lease?: Tenure | undefined
   log: Log
+  /** What was committed before this moment is in the replica too, ISO; absent where the database alone counts. */
+  replicatedUntil?: ((now: string) => string | undefined) | undefined
   /** The running executable, for nodes to download; absent in development. */
   running?: Running | undefined
   keys: SealKeys
 }
 
 /** The controller over an open, migrated database; `stop` leaves nothing running. */
-export function createApp({ certificates, keys, lease, running, ...given }: AppOptions) {
+export function createApp({
+  certificates,
+  keys,
+  lease,
+  replicatedUntil = (now) => now,
+  running,
+  ...given
+}: AppOptions) {
   const { base, pipeline, ticker } = createBase(given)
   const clock = createClockWatch(base)
   const audit = createAudit(base, { callerLimits: pipeline.callerLimits, clock: clock.api })
@@ -70,7 +79,7 @@ export function createApp({ certificates, keys, lease, running, ...given }: AppO
   const lifecycle = createLifecycle(base, { fleet: fleet.api })
   const live = createLive(base, { fleet: fleet.api, settings: settings.api })
   const common = { clock: clock.api, fleet: fleet.api, health: health.api, settings: settings.api }
-  const recordings = createRecordings(base, common)
+  const recordings = createRecordings(base, { ...common, keys, replicatedUntil })
   const uploads = createUploads(base, { health: health.api, keys, recordings: recordings.api })
   const served = { fleet: fleet.api, health: health.api, recordings: recordings.api }
   const library = createLibrary(base, { ...served, clock: clock.api, uploads: uploads.api })
