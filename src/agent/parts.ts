@@ -34,6 +34,7 @@ import { collectInventory, type InventoryOptions } from './inventory/inventory.t
 import { namedInterface } from './inventory/named.rules.ts'
 import { createRemembered } from './inventory/remembered.ts'
 import { DeviceWatch } from './inventory/watch.ts'
+import { KeptTakes } from './jobs/custody.ts'
 import { createJobRunner, type JobRunner } from './jobs/runner.ts'
 import { defaultJobSettings, type JobSettings } from './jobs/settings.ts'
 import { wantOf } from './jobs/want.ts'
@@ -62,6 +63,7 @@ export interface Parts {
   health: Health
   /** How to list the devices without disturbing those that are open. */
   inventory: InventoryOptions
+  kept: KeptTakes
   link: Link
   /** Held until the process ends. */
   lock: Server
@@ -328,6 +330,7 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
     devices,
     health,
     inventory,
+    kept: new KeptTakes({ cache: disk.cache, clock: systemClock, runner }),
     link,
     lock,
     runner,
