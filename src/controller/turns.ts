@@ -14,11 +14,12 @@ import { openFront } from './front.ts'
 import { type Db, lockDirectory } from './store/db.ts'
 import { loadAddon } from './store/native.ts'
 import { spansOf } from './succession/lease.rules.ts'
-import { leaseStore } from './succession/lease.s3.ts'
+import { leaseStore, replicaStore } from './succession/lease.s3.ts'
 import { type Litestream, litestream } from './succession/litestream.ts'
 import { openMemory } from './succession/memory.ts'
 import { type PairSettings, replicaOf } from './succession/place.rules.ts'
 import { pulseStore } from './succession/pulse.store.ts'
+import { ReplicaWatch } from './succession/replica.ts'
 import type { Away } from './succession/status.rules.ts'
 import { Tenure } from './succession/tenure.ts'
 
@@ -27,6 +28,8 @@ const HANDOVER_MS = 120_000
 /** How often a box that is not the controller looks at the lease while it lasts once. */
 const LOOKS_PER_TTL = 6
 const SHORTEST_LOOK_MS = 200
+/** How long a look into the bucket of the replica may take. */
+const REPLICA_ASK_MS = 10_000
 
 /** A running controller. */
 export interface Started {
@@ -37,7 +40,13 @@ export interface Started {
   url: string
 }
 
-export type Start = (config: Config, outlets: Outlets, tenure?: Tenure) => Promise<Started>
+/** What a controller with a second box has beside its settings. */
+export interface Turn {
+  replica: ReplicaWatch
+  tenure: Tenure
+}
+
+export type Start = (config: Config, outlets: Outlets, turn?: Turn) => Promise<Started>
 
 /** This box, and what it needs to take its turn. */
 export interface PairBox {
@@ -188,7 +197,7 @@ function waitingWords({ lease, self, silence }: Tenure): string | undefined {
   return undefined
 }
 
-interface Turn {
+interface End {
   /** The program is to end. */
   code?: number
   /** Goes on until the other box has begun. */
@@ -196,13 +205,18 @@ interface Turn {
 }
 
 /** The controller, until it is told to stop or the lease is lost. */
-async function serveTurn(box: PairBox, meanwhile: Meanwhile): Promise<Turn> {
+async function serveTurn(box: PairBox, meanwhile: Meanwhile): Promise<End> {
   const { config, outlets, pair, start, stop, tenure, tools } = box
   const lost = tenure.hold()
   let replication: Replication | undefined
+  const place = replicaOf(pair.replica, tenure.term)
+  const bucket = await replicaStore(pair, place, REPLICA_ASK_MS)
+  const database = path.join(config.SVC_DATA_DIR, 'roomtone.db')
+  const replica = new ReplicaWatch({ clock: systemClock, database, hasBehind: bucket.hasBehind })
   try {
-    const started = await start(config, outlets, tenure)
-    replication = await tools.replicate(started.database, replicaOf(pair.replica, tenure.term))
+    const started = await start(config, outlets, { replica, tenure })
+    replication = await tools.replicate(started.database, place)
+    replica.follow(replication)
     await meanwhile.serves(started.url)
     await meanwhile.stop()
     const how = await Promise.race([lost, aborted(stop)])
@@ -211,6 +225,7 @@ async function serveTurn(box: PairBox, meanwhile: Meanwhile): Promise<Turn> {
     const code = await started.stop(undefined, how !== 'stopped')
     return how === 'stopped' ? { code } : {}
   } finally {
+    bucket.close()
     await tenure.letGo()
     if (tenure.lease?.handover?.state !== 'ready') await replication?.stop()
   }
@@ -242,7 +257,7 @@ async function prepared({ log, tenure }: PairBox, mark: string): Promise<void> {
 }
 
 /** Stops, and says in database and lease which write was the last. */
-async function handOver(box: PairBox, started: Started, replication: Replication | undefined): Promise<Turn> {
+async function handOver(box: PairBox, started: Started, replication: Replication | undefined): Promise<End> {
   const { log, tenure } = box
   const to = tenure.lease?.handover?.to
   log.warn('another box asks to take over: stopping, so that it has everything', { ...to })

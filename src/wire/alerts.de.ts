@@ -126,6 +126,7 @@ export const ALERTS: Record<string, string> = {
   'watchdog.lease_unreachable': 'Die Zusage, welche von zwei Zentralen gilt, lässt sich nicht erneuern',
   'watchdog.node_offline': 'Der Rekorder ist nicht verbunden',
   'watchdog.quality_anomaly': 'Eine Aufnahme rauscht, brummt oder knistert',
+  'watchdog.replica_stalled': 'Die laufende Kopie der Datenbank steht still',
   'watchdog.scheduled_low_signal': 'Eine Aufnahme ist zu leise oder ohne Sprache',
   'watchdog.take_not_begun': 'Eine Aufnahme hat nicht begonnen',
 }

@@ -126,6 +126,7 @@ export const ALERTS: Record<string, string> = {
   'watchdog.lease_unreachable': 'The lease that two controllers share cannot be renewed',
   'watchdog.node_offline': 'The recorder is not connected',
   'watchdog.quality_anomaly': 'A recording has noise, hum or static',
+  'watchdog.replica_stalled': 'The replica of the database stands still',
   'watchdog.scheduled_low_signal': 'A recording is too quiet, or without speech',
   'watchdog.take_not_begun': 'A recording has not begun',
 }
