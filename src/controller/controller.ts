@@ -20,6 +20,7 @@ import { Server } from './http/server.ts'
 import { linkAddress, localAddress, reachedLocally } from './identity/auth/link.rules.ts'
 import { CERTIFICATE_RUNNER } from './monitoring/watchdog/certificate.runner.ts'
 import { sealKeys, secretKey } from './secrets.ts'
+import { checkpoint } from './store/checkpoint.ts'
 import { Db, lockDirectory } from './store/db.ts'
 import { upgraded } from './store/migrate.ts'
 import { loadAddon } from './store/native.ts'
@@ -76,7 +77,7 @@ export async function start(config: Config, { stderr, stdout }: Outlets, turn?: 
     keys,
     lease: tenure,
     log,
-    replica: turn?.replica ?? (replicated ? new ReplicaWatch({ clock: systemClock, database }) : undefined),
+    replica: turn?.replica ?? (replicated ? watchOf(database, addon?.path) : undefined),
     running: running(),
   })
   await controller.start()
@@ -117,6 +118,9 @@ export async function start(config: Config, { stderr, stdout }: Outlets, turn?: 
     url,
   }
 }
+
+const watchOf = (database: string, addonPath: string | undefined): ReplicaWatch =>
+  new ReplicaWatch({ checkpoint: () => checkpoint({ addonPath, file: database }), clock: systemClock, database })
 
 /** This executable, which nodes get when there is no other release. */
 function running(): Running | undefined {

@@ -11,6 +11,7 @@ import { errorFields, jsonLog, type Log } from '../kernel/log.ts'
 import type { Outlets } from '../kernel/logsink.ts'
 import { type Config, nativeDirs } from './config.ts'
 import { openFront } from './front.ts'
+import { checkpoint } from './store/checkpoint.ts'
 import { type Db, lockDirectory } from './store/db.ts'
 import { loadAddon } from './store/native.ts'
 import { spansOf } from './succession/lease.rules.ts'
@@ -206,13 +207,18 @@ interface End {
 
 /** The controller, until it is told to stop or the lease is lost. */
 async function serveTurn(box: PairBox, meanwhile: Meanwhile): Promise<End> {
-  const { config, outlets, pair, start, stop, tenure, tools } = box
+  const { addonPath, config, outlets, pair, start, stop, tenure, tools } = box
   const lost = tenure.hold()
   let replication: Replication | undefined
   const place = replicaOf(pair.replica, tenure.term)
   const bucket = await replicaStore(pair, place, REPLICA_ASK_MS)
   const database = path.join(config.SVC_DATA_DIR, 'roomtone.db')
-  const replica = new ReplicaWatch({ clock: systemClock, database, hasBehind: bucket.hasBehind })
+  const replica = new ReplicaWatch({
+    checkpoint: () => checkpoint({ addonPath, file: database }),
+    clock: systemClock,
+    database,
+    hasBehind: bucket.hasBehind,
+  })
   try {
     const started = await start(config, outlets, { replica, tenure })
     replication = await tools.replicate(started.database, place)

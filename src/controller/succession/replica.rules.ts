@@ -6,6 +6,9 @@ export const PATIENCE_MS = 180_000
 /** Replicators bring the log of commits in at some MiB. It is long before 1 GiB, where the controller does it itself. */
 const LONG_LOG_BYTES = 256 * MIB
 
+/** From here on the controller brings the log in by a thread of its own; at 1 GiB a commit would have to, and take seconds. */
+export const FULL_LOG_BYTES = 768 * MIB
+
 /** What was seen of a replica; spans in ms. */
 export interface ReplicaFacts {
   /** How long nothing of the log was read although it grew; undefined where that cannot be seen. */

@@ -2,12 +2,14 @@
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { type Clock, iso } from '../../kernel/clock.ts'
-import { replicaFault } from './replica.rules.ts'
+import { FULL_LOG_BYTES, replicaFault } from './replica.rules.ts'
 
 /** Whether a folder of the replica's bucket has an object behind this name. @throws StoreUnreachable */
 export type HasBehind = (folder: string, name: string) => Promise<boolean>
 
 interface Parts {
+  /** Brings the log of commits into the database. */
+  checkpoint: () => Promise<unknown>
   clock: Clock
   database: string
   /** Absent where another program replicates, whose store is not known here. */
@@ -68,7 +70,10 @@ export class ReplicaWatch {
     })
   }
 
-  /** Looks at the disk and into the bucket. Never rejects: a store that is away is one where nothing arrives. */
+  /**
+   * Looks at the disk and into the bucket; a store that is away is one where nothing arrives. Nobody brings a log in that is too
+   * long: that is done here. @throws what the disk throws then
+   */
   async look(): Promise<void> {
     const { clock, database } = this.#parts
     const [now, at, before] = [clock.monotonic(), iso(clock.now()), this.#last]
@@ -80,6 +85,7 @@ export class ReplicaWatch {
     if (hasRead) this.#logThen = log.stamp
     this.#last = { at, position }
     await this.#await(before, position, hasRead)
+    if (log.bytes >= FULL_LOG_BYTES) await this.#parts.checkpoint()
   }
 
   /**

@@ -30,8 +30,10 @@ function world({ stored = true } = {}) {
   const database = path.join(scratchDir('roomtone-replica-'), 'roomtone.db')
   const meta = path.join(path.dirname(database), '.roomtone.db-litestream')
   const names: string[] = []
+  let checkpoints = 0
   let ms = 0
   const watch = new ReplicaWatch({
+    checkpoint: async () => checkpoints++,
     clock: { monotonic: () => ms, now: () => BEGAN + ms },
     database,
     hasBehind: stored ? async (folder, name) => names.some((one) => one > folder + name) : undefined,
@@ -42,6 +44,7 @@ function world({ stored = true } = {}) {
     fs.writeFileSync(path.join(meta, 'generations', generation, 'wal', `${log}.wal`), Buffer.alloc(bytes))
   }
   return {
+    checkpoints: () => checkpoints,
     arrives: (name: string, generation = 'aa') => names.push(`generations/${generation}/wal/${name}.wal.lz4`),
     commit: (bytes: number) => fs.writeFileSync(`${database}-wal`, Buffer.alloc(bytes)),
     look: async (after = 30_000) => {
@@ -49,6 +52,7 @@ function world({ stored = true } = {}) {
       await watch.look()
       return watch.until(at(ms))
     },
+    log: `${database}-wal`,
     read,
     watch,
   }
@@ -141,4 +145,16 @@ test('people hear of it once, and that it is over', async () => {
   }
   assert.equal(k.rows("SELECT 1 FROM health_events WHERE type = 'watchdog.replica_stalled'").length, 1)
   await k.close()
+})
+
+test('a log that nobody brings in is brought in before a commit would have to', async () => {
+  const w = world({ stored: false })
+  w.commit(1)
+  await w.look()
+  assert.equal(w.checkpoints(), 0)
+  // As long as that, and without the blocks.
+  fs.truncateSync(w.log, 768 * MIB)
+  await w.look()
+  assert.equal(w.checkpoints(), 1)
+  assert.match(w.watch.fault ?? '', /grown to 768 MiB/)
 })
