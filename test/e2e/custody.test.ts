@@ -8,7 +8,7 @@ import { NO_LITESTREAM } from '../kit/litestream.ts'
 import { freePort } from '../kit/prometheus.ts'
 import { ACCESS_KEY, type S3Server, SECRET_KEY, s3Server } from '../kit/s3.ts'
 import { Agent, Controller, House, until } from '../kit/whole.ts'
-import { Box, sharedBy } from './pair.ts'
+import { Box, sharedBy } from './boxes.ts'
 
 /** Longer than box two needs to follow on a busy machine. */
 const KNOWN_SECONDS = 45
