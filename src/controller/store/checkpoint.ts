@@ -1,5 +1,4 @@
-import { once } from 'node:events'
-import { startWorker } from '../../kernel/workers.ts'
+import { askWorker } from '../../kernel/assets.ts'
 
 export interface Checkpointing {
   /** Where the thread finds the SQLite addon of this process; undefined outside of the executable. */
@@ -17,16 +16,5 @@ export interface Checkpointed {
  * Brings the log of commits into the database, in a thread and without waiting for anybody: a gigabyte takes seconds, and who
  * writes meanwhile is not held up. The log begins anew with a later commit. @throws the thread's error
  */
-export async function checkpoint(checkpointing: Checkpointing): Promise<Checkpointed> {
-  const worker = startWorker('controller/store/checkpoint', { workerData: checkpointing })
-  const failed = once(worker, 'error').then(([e]) => {
-    throw e
-  })
-  try {
-    const [done] = (await Promise.race([once(worker, 'message'), failed])) as [Checkpointed]
-    return done
-  } finally {
-    failed.catch(() => undefined)
-    await worker.terminate()
-  }
-}
+export const checkpoint = (checkpointing: Checkpointing): Promise<Checkpointed> =>
+  askWorker('controller/store/checkpoint', checkpointing)
