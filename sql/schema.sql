@@ -201,6 +201,11 @@ CREATE TABLE controller_state (
   updated_at TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE deleted_recordings (
+  id         TEXT PRIMARY KEY NOT NULL,
+  deleted_at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE detached_recordings (
   detachment_id INTEGER NOT NULL,
   recording_id  TEXT NOT NULL REFERENCES recordings (id) ON DELETE CASCADE,
@@ -1113,6 +1118,8 @@ CREATE INDEX controller_settings_retention ON controller_settings (default_reten
 CREATE INDEX controller_settings_upload ON controller_settings (default_upload_policy_id);
 
 CREATE INDEX controller_settings_watchdog ON controller_settings (default_watchdog_policy_id);
+
+CREATE INDEX deleted_recordings_age ON deleted_recordings (deleted_at);
 
 CREATE INDEX detached_recordings_recording ON detached_recordings (recording_id);
 

@@ -9,6 +9,7 @@ import { Exchanges } from './health/exchanges.ts'
 import type { Health } from './health/health.ts'
 import type { Inventory } from './inventory/inventory.ts'
 import { LatestInventory } from './inventory/latest.ts'
+import type { KeptTakes } from './jobs/custody.ts'
 import type { JobRunner } from './jobs/runner.ts'
 import { ConfigPoll } from './link/configpoll.ts'
 import { type Link, LinkError } from './link/link.ts'
@@ -30,6 +31,7 @@ interface DaemonDeps {
   heartbeatMs: number
   /** Started with the services; checked before anything is claimed. */
   hold: Hold
+  kept: Pick<KeptTakes, 'heard' | 'next'>
   link: Link
   log: Log
   pollMs: number
@@ -170,7 +172,7 @@ export class Daemon {
   }
 
   async #beat(): Promise<void> {
-    const { clock, health, heartbeatMs, link, runner } = this.#deps
+    const { clock, health, heartbeatMs, kept, link, runner } = this.#deps
     const { agentVersion, hostname, interfaces, ipAddresses, runtime: found } = await this.#inventory.get()
     const skewSeconds = this.#skewSeconds
     const paced = { ...found, heartbeatSeconds: Math.max(1, Math.round(heartbeatMs / 1000)) }
@@ -179,7 +181,10 @@ export class Daemon {
     const status = runner.recording() ? 'recording' : 'online'
     const done = await this.#exchanges.run('node_heartbeat', async () => {
       const asked = clock.now()
-      const theirs = await link.heartbeat({ agentVersion, hostname, ipAddresses, runtime, status })
+      const beat = { agentVersion, hostname, ipAddresses, kept: kept.next(), runtime, status } as const
+      const { at: theirs, kept: said } = await link.heartbeat(beat)
+      // Deleting takes a while, and a heartbeat must not wait for it.
+      if (said) void kept.heard(said)
       if (theirs === undefined) return
       this.#deps.calendar.heard(theirs)
       this.#judgeClock(asked, clock.now(), theirs)

@@ -4,6 +4,7 @@ import * as path from 'node:path'
 import { systemClock } from '../kernel/clock.ts'
 import { makeDir } from '../kernel/dirs.ts'
 import { errorFields, type Log } from '../kernel/log.ts'
+import { faultWords } from '../kernel/words.ts'
 import { isInstalled } from '../system/host/ffmpeg.ts'
 import type { AudioDefaults, NodeConfig } from '../wire/nodes.ts'
 import type { AgentJob } from '../wire/recordings.ts'
@@ -33,6 +34,7 @@ import { collectInventory, type InventoryOptions } from './inventory/inventory.t
 import { namedInterface } from './inventory/named.rules.ts'
 import { createRemembered } from './inventory/remembered.ts'
 import { DeviceWatch } from './inventory/watch.ts'
+import { KeptTakes } from './jobs/custody.ts'
 import { createJobRunner, type JobRunner } from './jobs/runner.ts'
 import { defaultJobSettings, type JobSettings } from './jobs/settings.ts'
 import { wantOf } from './jobs/want.ts'
@@ -61,6 +63,7 @@ export interface Parts {
   health: Health
   /** How to list the devices without disturbing those that are open. */
   inventory: InventoryOptions
+  kept: KeptTakes
   link: Link
   /** Held until the process ends. */
   lock: Server
@@ -88,6 +91,12 @@ export const inventoryOptions = (
 /** Where the highest term of a controller is kept that this recorder has seen. */
 export const termFileOf = ({ agentDir }: AgentConfig['settings']): string => path.join(agentDir, 'controller-term.json')
 
+/** What is reported of a term that cannot be kept, and once it can. */
+const termTold = (fault: unknown, path: string): Parameters<Report>[0] =>
+  fault === undefined
+    ? { severity: 'info', type: 'agent.system.term_not_kept_recovered' }
+    : { details: { error: faultWords(fault), path }, severity: 'warning', type: 'agent.system.term_not_kept' }
+
 /** The link of somebody who joins a controller: it may be another one than before, and its terms begin anew. */
 export const openJoiningLink = ({ settings }: AgentConfig): Link =>
   createLink({
@@ -95,15 +104,12 @@ export const openJoiningLink = ({ settings }: AgentConfig): Link =>
     url: settings.controllerUrl,
   })
 
-/** `moved`: hears which of two addresses is used from now on. */
-export const openLink = (
-  { settings }: AgentConfig,
-  token: () => string | undefined,
-  moved?: (url: string) => void,
-): Link => {
+type LinkEvents = Pick<Parameters<typeof createLink>[0], 'moved' | 'termKept'>
+
+export const openLink = ({ settings }: AgentConfig, token: () => string | undefined, events: LinkEvents = {}): Link => {
   const termFile = termFileOf(settings)
   const { controllerCa: caFile, controllerUrl: url } = settings
-  return createLink({ ...settings, caFile, moved, termFile, token, url })
+  return createLink({ ...settings, ...events, caFile, termFile, token, url })
 }
 
 /** What the controller may ask for: the programs this recorder allows, and whatever its own settings name. */
@@ -268,9 +274,10 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const told = createTold(settings)
   const lock = await lockDirectory(settings.agentDir, () => toldText(told))
   const token = createToken(config.controllerToken, (sentence) => log.warn(sentence))
-  const link = openLink(config, token.current, (url) =>
-    log.warn('the controller is at its other address from now on', { url }),
-  )
+  const link = openLink(config, token.current, {
+    moved: (url) => log.warn('the controller is at its other address from now on', { url }),
+    termKept: (fault) => health.report(termTold(fault, termFileOf(settings))),
+  })
   const health = healthOf(config, log, link, token)
   const calendar = createCalendar(systemClock)
   await health.start()
@@ -323,6 +330,7 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
     devices,
     health,
     inventory,
+    kept: new KeptTakes({ cache: disk.cache, clock: systemClock, runner }),
     link,
     lock,
     runner,

@@ -37,6 +37,7 @@ import type { SealKeys } from './secrets.ts'
 import { createSettings } from './settings/module.ts'
 import type { Db } from './store/db.ts'
 import { createSuccession } from './succession/module.ts'
+import type { ReplicaWatch } from './succession/replica.ts'
 import type { Tenure } from './succession/tenure.ts'
 import { createUploads } from './uploads/module.ts'
 
@@ -51,13 +52,15 @@ interface AppOptions {
   /** Held where there is a second box. */
   lease?: Tenure | undefined
   log: Log
+  /** Watched where something replicates the database. */
+  replica?: ReplicaWatch | undefined
   /** The running executable, for nodes to download; absent in development. */
   running?: Running | undefined
   keys: SealKeys
 }
 
 /** The controller over an open, migrated database; `stop` leaves nothing running. */
-export function createApp({ certificates, keys, lease, running, ...given }: AppOptions) {
+export function createApp({ certificates, keys, lease, replica, running, ...given }: AppOptions) {
   const { base, pipeline, ticker } = createBase(given)
   const clock = createClockWatch(base)
   const audit = createAudit(base, { callerLimits: pipeline.callerLimits, clock: clock.api })
@@ -70,7 +73,8 @@ export function createApp({ certificates, keys, lease, running, ...given }: AppO
   const lifecycle = createLifecycle(base, { fleet: fleet.api })
   const live = createLive(base, { fleet: fleet.api, settings: settings.api })
   const common = { clock: clock.api, fleet: fleet.api, health: health.api, settings: settings.api }
-  const recordings = createRecordings(base, common)
+  const replicatedUntil = (now: string) => (replica ? replica.until(now) : now)
+  const recordings = createRecordings(base, { ...common, keys, replicatedUntil })
   const uploads = createUploads(base, { health: health.api, keys, recordings: recordings.api })
   const served = { fleet: fleet.api, health: health.api, recordings: recordings.api }
   const library = createLibrary(base, { ...served, clock: clock.api, uploads: uploads.api })
@@ -85,7 +89,7 @@ export function createApp({ certificates, keys, lease, running, ...given }: AppO
   const observed = { certificates, live: live.api, recordings: recordings.api, watchdogPolicies: watchdog.api }
   const status = createStatus(base, observed)
   const changes = createChanges(base, { live: live.api })
-  const succession = createSuccession(base, { health: health.api, lease })
+  const succession = createSuccession(base, { health: health.api, lease, replica })
   const modules: Module<unknown>[] = [
     ...[clock, audit, identity, health, settings, fleet, releases, lifecycle, live, recordings, uploads],
     ...[library, schedules, preflight, agentApi, switchers, overview, watchdog, foresight, status, changes],

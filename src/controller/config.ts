@@ -92,7 +92,7 @@ function complete(values: Values, env: Env): Config {
   return {
     ...values,
     SVC_DATA_DIR: data,
-    SVC_DATABASE_REPLICATED: values.SVC_DATABASE_REPLICATED || pair?.replica !== undefined,
+    SVC_DATABASE_REPLICATED: values.SVC_DATABASE_REPLICATED || pair !== undefined,
     SVC_AGENT_RELEASE_DIR: path.resolve(values.SVC_AGENT_RELEASE_DIR ?? path.join(data, 'releases')),
     SVC_RECORDING_CACHE_DIR: path.resolve(values.SVC_RECORDING_CACHE_DIR ?? path.join(data, 'recordings')),
     SVC_PORT: values.SVC_PORT ?? fallback.data ?? 8787,

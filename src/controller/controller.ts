@@ -20,12 +20,13 @@ import { Server } from './http/server.ts'
 import { linkAddress, localAddress, reachedLocally } from './identity/auth/link.rules.ts'
 import { CERTIFICATE_RUNNER } from './monitoring/watchdog/certificate.runner.ts'
 import { sealKeys, secretKey } from './secrets.ts'
+import { checkpoint } from './store/checkpoint.ts'
 import { Db, lockDirectory } from './store/db.ts'
 import { upgraded } from './store/migrate.ts'
 import { loadAddon } from './store/native.ts'
 import { behindLease } from './succession/gate.ts'
-import type { Tenure } from './succession/tenure.ts'
-import { type Started, signalled, takeTurns } from './turns.ts'
+import { ReplicaWatch } from './succession/replica.ts'
+import { type Started, signalled, type Turn, takeTurns } from './turns.ts'
 
 const HELP = `usage: roomtone controller
 
@@ -53,8 +54,9 @@ export async function main(args: string[], outlets: Outlets): Promise<number> {
   return await started.stop()
 }
 
-/** The controller, listening. `tenure`: the lease it holds, where there is a second box. */
-export async function start(config: Config, { stderr, stdout }: Outlets, tenure?: Tenure): Promise<Started> {
+/** The controller, listening. `turn`: the lease it holds and its replica, where there is a second box. */
+export async function start(config: Config, { stderr, stdout }: Outlets, turn?: Turn): Promise<Started> {
+  const tenure = turn?.tenure
   const log = jsonLog((line, level) => stderr.write(line, level), config.SVC_LOG_LEVEL)
   for (const dir of [config.SVC_DATA_DIR, config.SVC_RECORDING_CACHE_DIR]) makeDir(dir)
   const certificates = config.tls && new Certificates(config.tls, systemClock.now())
@@ -75,6 +77,7 @@ export async function start(config: Config, { stderr, stdout }: Outlets, tenure?
     keys,
     lease: tenure,
     log,
+    replica: turn?.replica ?? (replicated ? watchOf(database, addon?.path) : undefined),
     running: running(),
   })
   await controller.start()
@@ -115,6 +118,9 @@ export async function start(config: Config, { stderr, stdout }: Outlets, tenure?
     url,
   }
 }
+
+const watchOf = (database: string, addonPath: string | undefined): ReplicaWatch =>
+  new ReplicaWatch({ checkpoint: () => checkpoint({ addonPath, file: database }), clock: systemClock, database })
 
 /** This executable, which nodes get when there is no other release. */
 function running(): Running | undefined {

@@ -60,6 +60,7 @@ export interface EventMap {
     queued: Collected<object>
     recordingId: string
   }
+  'recording.deleted': { id: string }
   /** A join of the chunks of a take was made, failed or was broken off. */
   'recording.join_ended': { id: string }
   /**

@@ -11,10 +11,22 @@ import type { Config } from './config.ts'
  */
 export function secretKey(config: Config, log: Log): string {
   if (config.SVC_SECRET_KEY) return config.SVC_SECRET_KEY
-  const file = path.join(config.SVC_DATA_DIR, 'secret.key')
+  const file = secretPlace(config)
   if (!fs.existsSync(file)) create(file, log)
   return fs.readFileSync(file, 'utf8').trim()
 }
+
+/** The same without making one; undefined where there is none. */
+export function secretHere(config: Config): string | undefined {
+  if (config.SVC_SECRET_KEY) return config.SVC_SECRET_KEY
+  const file = secretPlace(config)
+  // Not `existsSync`, which leaves out who may see it by a capability alone (access(2)).
+  return fs.statSync(file, { throwIfNoEntry: false }) && fs.readFileSync(file, 'utf8').trim()
+}
+
+/** Where the secret is: the name of a setting, or a file. */
+export const secretPlace = (config: Config): string =>
+  config.SVC_SECRET_KEY ? 'SVC_SECRET_KEY' : path.join(config.SVC_DATA_DIR, 'secret.key')
 
 function create(file: string, log: Log): void {
   // Written aside and renamed: a crash must not leave half a key that later starts would trust.

@@ -6,6 +6,8 @@ import { settingsHelp } from '../kernel/settings.ts'
 import { faultWords } from '../kernel/words.ts'
 import { readConfig } from './config.ts'
 import { start } from './controller.ts'
+import { shutIn } from './sealed.store.ts'
+import { Db } from './store/db.ts'
 import { listenForWishes } from './succession/control.ts'
 import { Follower } from './succession/follower.ts'
 import { SUCCESSION_SETTINGS } from './succession/settings.ts'
@@ -29,7 +31,7 @@ export async function main(args: string[], outlets: Outlets): Promise<number> {
   }
   if (args[0]) throw misuse(`unexpected argument "${args[0]}": see roomtone standby --help`)
   const config = readConfig()
-  if (!config.pair?.replica)
+  if (!config.pair)
     throw misuse('A standby follows a replica: set SVC_LEASE_URL and SVC_REPLICA_URL to those of the controller.')
   return await takeTurns(config, config.pair, { follow, outlets, start })
 }
@@ -37,14 +39,40 @@ export async function main(args: string[], outlets: Outlets): Promise<number> {
 /** Strangers read it as well: addresses and what the store said are for the log. */
 const NOT_COPIED = 'The database cannot be copied from the replica, or not be used here: the log of this box says why.'
 
+/** Strangers read it as well, so without the name of a file. */
+const OTHER_KEY =
+  'The secret key of this box does not open what the controller keeps sealed: set SVC_SECRET_KEY, or secret.key in the data ' +
+  'directory, to that of the other box.'
+
+/** Whether this box opens what is sealed in a copy of the database: else it could not be the controller. */
+function keyFaultOf({ addon, config }: PairBox): (file: string) => string | undefined {
+  return (file) => {
+    const db = new Db(file, addon, { plain: true })
+    try {
+      return shutIn(db, config).shut > 0 ? OTHER_KEY : undefined
+    } finally {
+      db.close()
+    }
+  }
+}
+
 /** Follows the replica, hears wishes to take over, and takes over by itself where both boxes allow it. */
 async function follow(box: PairBox): Promise<Meanwhile> {
   const { addonPath, config, log, pair, tenure, tools } = box
+  const keyFault = keyFaultOf(box)
   const dir = config.SVC_DATA_DIR
   const intervalMs = config.SVC_STANDBY_INTERVAL_SECONDS * 1000
   const term = () => tenure.lease?.term ?? 0
-  const replica = pair.replica as NonNullable<typeof pair.replica>
-  const follower = new Follower({ addonPath, dir, intervalMs, litestream: tools, log, replica, term })
+  const follower = new Follower({
+    addonPath,
+    dir,
+    intervalMs,
+    keyFault,
+    litestream: tools,
+    log,
+    replica: pair.replica,
+    term,
+  })
   const served = Promise.withResolvers<void>()
   served.promise.catch(() => undefined)
   let busy: string | undefined
@@ -75,7 +103,7 @@ async function follow(box: PairBox): Promise<Meanwhile> {
   return {
     away() {
       const { copy, fault } = follower
-      const why = fault === undefined ? undefined : NOT_COPIED
+      const why = fault === undefined || fault === OTHER_KEY ? fault : NOT_COPIED
       return { busy, copyAt: copy && Date.parse(copy.pulse.writtenAt), fault: why, role: 'standby' }
     },
     async looked() {

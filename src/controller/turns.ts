@@ -11,14 +11,16 @@ import { errorFields, jsonLog, type Log } from '../kernel/log.ts'
 import type { Outlets } from '../kernel/logsink.ts'
 import { type Config, nativeDirs } from './config.ts'
 import { openFront } from './front.ts'
+import { checkpoint } from './store/checkpoint.ts'
 import { type Db, lockDirectory } from './store/db.ts'
 import { loadAddon } from './store/native.ts'
 import { spansOf } from './succession/lease.rules.ts'
-import { leaseStore } from './succession/lease.s3.ts'
+import { leaseStore, replicaStore } from './succession/lease.s3.ts'
 import { type Litestream, litestream } from './succession/litestream.ts'
 import { openMemory } from './succession/memory.ts'
 import { type PairSettings, replicaOf } from './succession/place.rules.ts'
 import { pulseStore } from './succession/pulse.store.ts'
+import { ReplicaWatch } from './succession/replica.ts'
 import type { Away } from './succession/status.rules.ts'
 import { Tenure } from './succession/tenure.ts'
 
@@ -27,6 +29,8 @@ const HANDOVER_MS = 120_000
 /** How often a box that is not the controller looks at the lease while it lasts once. */
 const LOOKS_PER_TTL = 6
 const SHORTEST_LOOK_MS = 200
+/** How long a look into the bucket of the replica may take. */
+const REPLICA_ASK_MS = 10_000
 
 /** A running controller. */
 export interface Started {
@@ -37,11 +41,19 @@ export interface Started {
   url: string
 }
 
-export type Start = (config: Config, outlets: Outlets, tenure?: Tenure) => Promise<Started>
+/** What a controller with a second box has beside its settings. */
+export interface Turn {
+  replica: ReplicaWatch
+  tenure: Tenure
+}
+
+export type Start = (config: Config, outlets: Outlets, turn?: Turn) => Promise<Started>
 
 /** This box, and what it needs to take its turn. */
 export interface PairBox {
-  /** Where threads find the SQLite addon. */
+  /** The SQLite addon; undefined: it is found where it is installed. */
+  addon: object | undefined
+  /** Where threads find it. */
   addonPath: string | undefined
   config: Config
   log: Log
@@ -93,6 +105,7 @@ export async function takeTurns(config: Config, pair: PairSettings, turns: Turns
   void signalled().then(() => stopping.abort())
   const tools = litestream(pair, { dir, log, managed: config.manager !== undefined, programDirs: config.programDirs })
   const box: PairBox = {
+    addon: addon?.binding,
     addonPath: addon?.path,
     config,
     log,
@@ -185,7 +198,7 @@ function waitingWords({ lease, self, silence }: Tenure): string | undefined {
   return undefined
 }
 
-interface Turn {
+interface End {
   /** The program is to end. */
   code?: number
   /** Goes on until the other box has begun. */
@@ -193,14 +206,23 @@ interface Turn {
 }
 
 /** The controller, until it is told to stop or the lease is lost. */
-async function serveTurn(box: PairBox, meanwhile: Meanwhile): Promise<Turn> {
-  const { config, outlets, pair, start, stop, tenure, tools } = box
+async function serveTurn(box: PairBox, meanwhile: Meanwhile): Promise<End> {
+  const { addonPath, config, outlets, pair, start, stop, tenure, tools } = box
   const lost = tenure.hold()
   let replication: Replication | undefined
+  const place = replicaOf(pair.replica, tenure.term)
+  const bucket = await replicaStore(pair, place, REPLICA_ASK_MS)
+  const database = path.join(config.SVC_DATA_DIR, 'roomtone.db')
+  const replica = new ReplicaWatch({
+    checkpoint: () => checkpoint({ addonPath, file: database }),
+    clock: systemClock,
+    database,
+    hasBehind: bucket.hasBehind,
+  })
   try {
-    const started = await start(config, outlets, tenure)
-    const { replica } = pair
-    if (replica) replication = await tools.replicate(started.database, replicaOf(replica, tenure.term))
+    const started = await start(config, outlets, { replica, tenure })
+    replication = await tools.replicate(started.database, place)
+    replica.follow(replication)
     await meanwhile.serves()
     await meanwhile.stop()
     const how = await Promise.race([lost, aborted(stop)])
@@ -209,6 +231,7 @@ async function serveTurn(box: PairBox, meanwhile: Meanwhile): Promise<Turn> {
     const code = await started.stop(undefined, how !== 'stopped')
     return how === 'stopped' ? { code } : {}
   } finally {
+    bucket.close()
     await tenure.letGo()
     if (tenure.lease?.handover?.state !== 'ready') await replication?.stop()
   }
@@ -240,7 +263,7 @@ async function prepared({ log, tenure }: PairBox, mark: string): Promise<void> {
 }
 
 /** Stops, and says in database and lease which write was the last. */
-async function handOver(box: PairBox, started: Started, replication: Replication | undefined): Promise<Turn> {
+async function handOver(box: PairBox, started: Started, replication: Replication | undefined): Promise<End> {
   const { log, tenure } = box
   const to = tenure.lease?.handover?.to
   log.warn('another box asks to take over: stopping, so that it has everything', { ...to })

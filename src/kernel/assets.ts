@@ -1,4 +1,5 @@
 // One view over files on disk (development, tests) and assets inside the executable.
+import { once } from 'node:events'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import * as sea from 'node:sea'
@@ -36,4 +37,19 @@ export function assetKeys(dir: string): string[] {
 export function startWorker(name: string, options: WorkerOptions = {}): Worker {
   if (inExecutable) return new Worker(assetText(`workers/${name}.cjs`), { ...options, eval: true })
   return new Worker(path.join(projectRoot(), 'src', `${name}.worker.ts`), options)
+}
+
+/** The one message of a worker that is given `workerData` and ends with it. @throws the thread's error */
+export async function askWorker<T>(name: string, workerData: object): Promise<T> {
+  const worker = startWorker(name, { workerData })
+  const failed = once(worker, 'error').then(([e]) => {
+    throw e
+  })
+  try {
+    const [answer] = (await Promise.race([once(worker, 'message'), failed])) as [T]
+    return answer
+  } finally {
+    failed.catch(() => undefined)
+    await worker.terminate()
+  }
 }

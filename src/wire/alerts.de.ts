@@ -58,6 +58,7 @@ export const ALERTS: Record<string, string> = {
   'agent.recording_job.claim_next_recovered': 'Der Rekorder kann die Zentrale wieder fragen, was aufzunehmen ist',
   'agent.recording_job.control_plane_failed': 'Die Zentrale antwortet nicht; die Aufnahme geht weiter',
   'agent.recording_job.control_plane_recovered': 'Die Zentrale antwortet wieder',
+  'agent.recording_job.delivered_again': 'Eine Aufnahme wurde erneut übermittelt: Die Zentrale hatte sie nicht',
   'agent.recording_job.disk_space_cleanup_attempted': 'Auf dem Rekorder wurden Kopien gelöscht, um Platz zu schaffen',
   'agent.recording_job.disk_space_cleanup_skipped': 'Der Rekorder braucht Platz und hat keine Kopie zu löschen',
   'agent.recording_job.disk_space_exhausted': 'Der Datenträger des Rekorders ist voll',
@@ -66,6 +67,8 @@ export const ALERTS: Record<string, string> = {
   'agent.recording_job.disk_space_recovered': 'Der Rekorder hat für die Aufnahme Platz geschaffen',
   'agent.recording_job.disk_space_runtime_recovered': 'Auf dem Datenträger des Rekorders ist wieder Platz',
   'agent.recording_job.enhancement_failed': 'Das Rauschen einer Aufnahme konnte nicht gemindert werden',
+  'agent.recording_job.held_copy_given_up':
+    'Der Rekorder musste eine Aufnahme löschen, die er bis zu ihrer Sicherung aufhob',
   'agent.recording_job.output_render_failed': 'Eine Aufnahme konnte nicht kodiert werden; sie wird unkodiert gesendet',
   'agent.recording_job.output_rendered': 'Eine Aufnahme ist kodiert',
   'agent.recording_job.raw_rendition_upload_failed': 'Der unbearbeitete Ton einer Aufnahme kam nicht an',
@@ -85,6 +88,8 @@ export const ALERTS: Record<string, string> = {
   'agent.system.cpu_recovered': 'Der Prozessor des Rekorders ist nicht mehr ausgelastet',
   'agent.system.disk_pressure': 'Der Datenträger des Rekorders wird voll',
   'agent.system.disk_recovered': 'Der Datenträger des Rekorders hat wieder Platz',
+  'agent.system.term_not_kept': 'Der Rekorder kann nicht festhalten, welcher Zentrale er folgt',
+  'agent.system.term_not_kept_recovered': 'Der Rekorder hat festgehalten, welcher Zentrale er folgt',
   'controller.notification_failed': 'Benachrichtigungen kommen nicht an',
   'controller.recording.cache_file_failed': 'Eine Aufnahme konnte nicht gespeichert werden',
   'controller.recording.chunk_join_failed': 'Die Teile einer Aufnahme konnten nicht verbunden werden',
@@ -121,6 +126,7 @@ export const ALERTS: Record<string, string> = {
   'watchdog.lease_unreachable': 'Die Zusage, welche von zwei Zentralen gilt, lässt sich nicht erneuern',
   'watchdog.node_offline': 'Der Rekorder ist nicht verbunden',
   'watchdog.quality_anomaly': 'Eine Aufnahme rauscht, brummt oder knistert',
+  'watchdog.replica_stalled': 'Die laufende Kopie der Datenbank steht still',
   'watchdog.scheduled_low_signal': 'Eine Aufnahme ist zu leise oder ohne Sprache',
   'watchdog.take_not_begun': 'Eine Aufnahme hat nicht begonnen',
 }

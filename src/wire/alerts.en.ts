@@ -58,6 +58,7 @@ export const ALERTS: Record<string, string> = {
   'agent.recording_job.claim_next_recovered': 'The recorder can ask the controller what to record again',
   'agent.recording_job.control_plane_failed': 'The controller does not answer; the recording goes on',
   'agent.recording_job.control_plane_recovered': 'The controller answers again',
+  'agent.recording_job.delivered_again': 'A take was delivered again: the controller did not have it',
   'agent.recording_job.disk_space_cleanup_attempted': 'Copies were deleted on the recorder to make room',
   'agent.recording_job.disk_space_cleanup_skipped': 'The recorder needs room and has no copy to delete',
   'agent.recording_job.disk_space_exhausted': 'The disk of the recorder is full',
@@ -66,6 +67,8 @@ export const ALERTS: Record<string, string> = {
   'agent.recording_job.disk_space_recovered': 'The recorder has made room for the take',
   'agent.recording_job.disk_space_runtime_recovered': 'The disk of the recorder has room again',
   'agent.recording_job.enhancement_failed': 'The noise of a take could not be suppressed',
+  'agent.recording_job.held_copy_given_up':
+    'The recorder had to delete a take that it kept until it was safe elsewhere',
   'agent.recording_job.output_render_failed': 'A take could not be encoded; it is sent as it is',
   'agent.recording_job.output_rendered': 'A take has been encoded',
   'agent.recording_job.raw_rendition_upload_failed': 'The raw sound of a take could not be sent',
@@ -85,6 +88,8 @@ export const ALERTS: Record<string, string> = {
   'agent.system.cpu_recovered': 'The processor of the recorder is no longer busy',
   'agent.system.disk_pressure': 'The disk of the recorder is filling up',
   'agent.system.disk_recovered': 'The disk of the recorder has room again',
+  'agent.system.term_not_kept': 'The recorder cannot write down which controller it follows',
+  'agent.system.term_not_kept_recovered': 'The recorder has written down which controller it follows',
   'controller.notification_failed': 'Notifications cannot be delivered',
   'controller.recording.cache_file_failed': 'A take could not be stored',
   'controller.recording.chunk_join_failed': 'The parts of a take could not be joined',
@@ -121,6 +126,7 @@ export const ALERTS: Record<string, string> = {
   'watchdog.lease_unreachable': 'The lease that two controllers share cannot be renewed',
   'watchdog.node_offline': 'The recorder is not connected',
   'watchdog.quality_anomaly': 'A recording has noise, hum or static',
+  'watchdog.replica_stalled': 'The replica of the database stands still',
   'watchdog.scheduled_low_signal': 'A recording is too quiet, or without speech',
   'watchdog.take_not_begun': 'A recording has not begun',
 }

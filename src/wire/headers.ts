@@ -12,7 +12,7 @@ export const HEADERS = {
   /** Of a login: `cookie` asks for a session that no script can read. */
   session: 'x-svc-session',
   sessionId: 'x-svc-session-id',
-  /** Of every answer of a controller that holds a lease: its term. */
+  /** Of every answer of a controller that holds a lease: its term. Of a recorder's requests: the highest it has seen. */
   term: 'x-svc-term',
   /** How a rendition was made: `RenditionDetails` as percent-encoded JSON. */
   details: 'x-svc-rendition-details',

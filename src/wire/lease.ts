@@ -35,6 +35,10 @@ export type Lease = z.infer<typeof Lease>
 /** The same of a value that may be anything; undefined when it is none. */
 export const leaseOf = (value: unknown): Lease | undefined => Lease.safeParse(value).data
 
+/** The term in a header; undefined for anything that is none. */
+export const termIn = (text: unknown): number | undefined =>
+  typeof text === 'string' && /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined
+
 /** What a box that is not the controller answers to `GET /status`, and to everything else beside `reason`. */
 export interface StandbyStatus {
   /** How old the newest copy of the database is, seconds; absent without one. */

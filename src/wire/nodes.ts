@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { Kept } from './custody.ts'
 import { ReleaseTag } from './lifecycle.ts'
 import { ControllerAddress } from './provision.ts'
 import { INTERFACE_BACKENDS, Runtime } from './runtime.ts'
@@ -236,6 +237,8 @@ export const Heartbeat = z.object({
   agentVersion: toldText(1, 80),
   hostname: toldText(1, 255),
   ipAddresses: z.preprocess((v) => (Array.isArray(v) ? v.slice(0, 16) : v), Addresses.default([])),
+  /** Recordings whose takes it keeps: the answer says what becomes of them. */
+  kept: Kept,
   runtime: Runtime.optional(),
   status: z.enum(NODE_STATUSES).default('online'),
 })

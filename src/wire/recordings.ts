@@ -234,6 +234,8 @@ export interface Command {
   channelMode?: ChannelMode
   channelMap?: ChannelMap
   chunkSeconds?: number
+  /** For the recorder alone: it keeps the take until it is told, and this is its sealed note of what the recording is. */
+  custody?: string
   durationSeconds: number
   enhancement?: Enhancement
   outputBitrateKbps?: number
@@ -297,6 +299,8 @@ export const AgentJob = z.object({
     ),
     chunkSeconds: absentIfNull(z.number().int().min(1)),
     channelMode: absentIfNull(ChannelMode),
+    // Unreadable it must not cost the take.
+    custody: absentIfNull(z.string().min(1)).catch(undefined),
     durationSeconds: z.number().int().min(1),
     // A chain this agent cannot read must not cost the take: it is raw then.
     enhancement: absentIfNull(Enhancement).catch(undefined),

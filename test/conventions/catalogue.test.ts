@@ -99,6 +99,7 @@ const OWN_ACTIONS: Record<string, string> = {
   'displays.meters.stream': 'a screen on a wall shows levels, with nobody signed in',
   'displays.read': 'a screen on a wall shows levels, with nobody signed in',
   'recordings.undelivered.read': 'how much sound exists on recorders only',
+  'recording_jobs.offer': 'a take whose recording got lost with the controller that ordered it',
   'auth.me.password.update': 'everybody changes their own password',
   'auth.sessions.read': 'sessions can be seen and ended',
   'auth.sessions.revoke': 'sessions can be seen and ended',

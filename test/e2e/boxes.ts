@@ -47,6 +47,13 @@ export class Box {
     for (const one of [...childrenOf(pid), pid]) process.kill(one, signal)
   }
 
+  /** Its replicator stands still: what is committed from now on is on this box alone. */
+  freezeReplication(): void {
+    const children = childrenOf(this.#program!.child.pid!)
+    assert.ok(children.length > 0, 'it replicates')
+    for (const child of children) process.kill(child, 'SIGSTOP')
+  }
+
   async stop(): Promise<void> {
     const [code] = await this.#program!.end('SIGTERM')
     assert.equal(code, 0, this.said())

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MANIFEST_SUFFIX } from '../../src/wire/manifests.ts'
+import { besideManifest } from '../../src/wire/manifests.ts'
 import type { Job, Recording } from '../../src/wire/recordings.ts'
 import type { UploadItem } from '../../src/wire/uploads.ts'
 import { executable } from '../kit/executable.ts'
@@ -193,8 +193,8 @@ async function verify(place: Place, { job, recording: { id } }: Take): Promise<B
   await until('the agent to let go of the take', () => !fs.existsSync(`${agent.dir}/takes/${job.id}`))
   assert.deepEqual(filesBelow(`${agent.dir}/kept`), [])
   // The chunks of a take stay beside it.
-  const besides = new RegExp(`${MANIFEST_SUFFIX}$|/part\\d+\\.wav$`)
-  const stored = filesBelow(takesOf(place)).filter((name) => name.includes(id) && !besides.test(name))
+  const isBeside = (name: string): boolean => besideManifest(name) !== undefined || /\/part\d+\.wav$/.test(name)
+  const stored = filesBelow(takesOf(place)).filter((name) => name.includes(id) && !isBeside(name))
   assert.equal(stored.length, 1, stored.join(', '))
   const jobs: Job[] = await controller.get(`/recording-jobs?search=${id}`)
   assert.deepEqual(

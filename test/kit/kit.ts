@@ -8,6 +8,7 @@ import type { Certificates } from '../../src/controller/http/certificates.ts'
 import { sealKeys } from '../../src/controller/secrets.ts'
 import { Db } from '../../src/controller/store/db.ts'
 import { embedded, migrate } from '../../src/controller/store/migrate.ts'
+import type { ReplicaWatch } from '../../src/controller/succession/replica.ts'
 import type { Tenure } from '../../src/controller/succession/tenure.ts'
 import { iso } from '../../src/kernel/clock.ts'
 import { randomIds } from '../../src/kernel/ids.ts'
@@ -37,6 +38,8 @@ interface KitOptions {
   file?: string
   /** A lease it holds. */
   lease?: Tenure
+  /** What replicates its database. */
+  replica?: ReplicaWatch
   /** The executable that runs, where a test is about it. */
   running?: Running
 }
@@ -72,6 +75,7 @@ export function kit(options: KitOptions = {}) {
     db,
     keys,
     lease: options.lease,
+    replica: options.replica,
     running: options.running,
     // A file lives on: its next visitor counts from one again.
     ids: options.file

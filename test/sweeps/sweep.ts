@@ -159,6 +159,7 @@ export const GOOD: Record<string, object> = {
   'PATCH /auth/users/:id/password': { password: 'good-password' },
   'PATCH /auth/users/:id/status': { disabled: true },
   'POST /auth/groups': { name: 'G', memberIds: [] },
+  'POST /nodes/:id/recording-jobs/offer': { note: 'enc.v1:none:none:none' },
   'PATCH /auth/groups/:id': { name: 'G' },
   'PUT /auth/groups/:id/members': { memberIds: ['somebody'] },
   'PATCH /auth/access-policies': {

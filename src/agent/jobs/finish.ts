@@ -18,12 +18,31 @@ export async function finishTake(ctx: JobContext, job: OwnedJob, delivery: Deliv
     await delivery.cancel()
     return keep(ctx, job, 'job_already_completed')
   }
+  if (job.state.offered) await offer(ctx, job)
   const refusal = await delivery.finish()
   if (refusal) return keep(ctx, job, refusal.reason, refusal.status)
   const { chunkTotal } = job.state
   if (chunkTotal !== undefined) job.tell('info', 'chunked_completed', { chunkCount: chunkTotal })
   if (totalUndelivered(job)) await tellEnd(ctx, job, 'failed', 'final_chunk_total_undelivered')
   await release(ctx, job)
+}
+
+/**
+ * Tells a controller that may not know the recording what it is. What is refused for good is left to the upload, which is
+ * refused then as well. Throws only the abort.
+ */
+async function offer(ctx: JobContext, job: OwnedJob): Promise<void> {
+  const note = job.command.custody
+  for (let attempt = 1; note !== undefined; attempt++) {
+    ctx.signal.throwIfAborted()
+    try {
+      return await ctx.link.offer(note)
+    } catch (e) {
+      const failure = e instanceof LinkError ? e : new LinkError(String(e))
+      if (!failure.transient && failure.status !== 401 && failure.status !== 403) return
+      await pauseBeforeRetry(ctx, attempt, !failure.transient)
+    }
+  }
 }
 
 /**

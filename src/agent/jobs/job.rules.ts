@@ -34,6 +34,8 @@ export type JobEvent =
   | { type: 'refused'; file: string; reason: string }
   /** The controller has everything. */
   | { type: 'delivered' }
+  /** The controller has it no longer: all of it is sent again. */
+  | { type: 'offered' }
   | { type: 'failed'; reason: string }
   | { type: 'cancelled'; reason: string }
   /** After a restart: listed files are not on the disk. */
@@ -60,6 +62,7 @@ const MAY_COME: Record<JobEvent['type'], Status[]> = {
   // Noted for all members of a capture together: that one of them is delivered must not cost the others theirs.
   gaps: [...UNTIL_DELIVERED, 'uploaded'],
   mapped: ['claimed'],
+  offered: ['uploaded'],
   part_begun: UNTIL_DELIVERED,
   part_made: UNTIL_DELIVERED,
   refused: UNTIL_DELIVERED,
@@ -105,7 +108,9 @@ export function advance(state: TakeState, event: JobEvent): TakeState {
     case 'refused':
       return withFile(state, event.file, { refused: event.reason })
     case 'delivered':
-      return { ...state, status: 'uploaded' }
+      return { ...state, offered: undefined, status: 'uploaded' }
+    case 'offered':
+      return offeredAgain(state)
     case 'files_missing':
       return without(state, event.files)
     case 'take_missing':
@@ -145,6 +150,14 @@ function withFile(state: TakeState, file: string, now: Pick<Output, 'refused' | 
   const chunk = outputs.find((output) => output.file === file)?.chunk
   const whole = chunk !== undefined && settled({ ...state, outputs }, chunk)
   return { ...state, outputs: whole ? outputs.filter((output) => output.chunk !== chunk) : outputs }
+}
+
+/** Of a chunked take the files are gone, and are made anew from the capture; of any other they are there. */
+function offeredAgain(state: TakeState): TakeState {
+  const again = { ...state, offered: true, status: 'uploading' } as const
+  if (state.partSeconds !== undefined)
+    return { ...again, chunkTotal: undefined, levelled: undefined, outputs: [], partsMade: 0 }
+  return { ...again, outputs: state.outputs.map(({ refused: _, uploaded: __, ...output }) => output) }
 }
 
 /** What is missing is made again, with everything behind it that is not listed. */

@@ -39,6 +39,7 @@ export async function reclaimSpace(ctx: JobContext, job: OwnedJob, done: number)
 
 /** A copy that stays on the recorder must stay whole. */
 function keepsCopy({ settings }: JobContext, { command }: OwnedJob): boolean {
+  if (command.custody !== undefined) return true
   const policy = command.recorderCacheRetention
   return policy ? !policy.deleteAfterUpload : settings.keepUploaded
 }

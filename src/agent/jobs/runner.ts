@@ -76,6 +76,8 @@ export interface JobRunner {
    * programs see them; it does not wait for the capture.
    */
   accept(jobs: AgentJob[]): Promise<void>
+  /** Delivers a take again that the controller had, and lost; resolves once that is on disk. */
+  deliverAgain(state: TakeState): Promise<void>
   /** How many more captures may start; uploads do not count. */
   freeCapacity(): number
   setCapacity(maxConcurrentRecordings: number): void
@@ -149,6 +151,15 @@ class Runner implements JobRunner {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#track(this.#begin(fresh, resolve))
     await promise
+  }
+
+  async deliverAgain(state: TakeState): Promise<void> {
+    // Left where it is it would be taken for delivered at the next start, and asked for once more.
+    if (this.#stopping || this.#jobs.has(state.job.id)) return
+    const job = this.#own(state)
+    await job.advance({ type: 'offered' })
+    job.tell('info', 'delivered_again')
+    this.#track(this.#finish(job))
   }
 
   freeCapacity(): number {

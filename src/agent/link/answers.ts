@@ -1,6 +1,7 @@
 // Parses the controller's answers, only what the agent needs.
 import * as z from 'zod'
 import { type Answer, jsonOf } from '../../kernel/http.ts'
+import { CUSTODY } from '../../wire/custody.ts'
 import { CaptureBackend, type NodeConfig, RecorderCachePolicy } from '../../wire/nodes.ts'
 import { clientId, instant } from '../../wire/scalars.ts'
 import type { PlannedPreflight } from '../../wire/soundreadings.ts'
@@ -55,6 +56,11 @@ export const ConfigAnswer: z.ZodType<NodeConfig> = z.object({
     .object({ maxConcurrentRecordings: z.number().transform((n) => Math.max(1, Math.floor(n))) })
     .default({ maxConcurrentRecordings: 1 }),
 })
+
+/** What becomes of kept takes. One that cannot be read says nothing: they stay. */
+export const KeptAnswer = z
+  .object({ kept: z.record(z.string(), z.enum(CUSTODY)).optional().catch(undefined) })
+  .catch({})
 
 export const AssignmentsAnswer = z.array(z.record(z.string(), z.unknown()))
 

@@ -2,9 +2,17 @@ import * as z from 'zod'
 import type { Answer } from '../../kernel/http.ts'
 import { API_PREFIX, HEADERS } from '../../wire/headers.ts'
 import { AgentJob } from '../../wire/recordings.ts'
-import { AssignmentsAnswer, accepted, BootstrapAnswer, ConfigAnswer, PairAnswer, readData } from './answers.ts'
+import {
+  AssignmentsAnswer,
+  accepted,
+  BootstrapAnswer,
+  ConfigAnswer,
+  KeptAnswer,
+  PairAnswer,
+  readData,
+} from './answers.ts'
 import type { Http } from './http.ts'
-import { type Link, LinkError, type LiveChunk, type Upload } from './link.ts'
+import { type BeatAnswer, type Link, LinkError, type LiveChunk, type Upload } from './link.ts'
 import { createReach, type ReachOptions } from './reach.ts'
 import { Throttle } from './throttle.ts'
 import { createDigests, headerText, uploadFile } from './upload.ts'
@@ -122,6 +130,12 @@ async function readConfig(ask: Ask, node: string, known: Parameters<Link['config
   return known && etag === known.etag ? undefined : { config, etag }
 }
 
+function readBeat(answer: Answer): BeatAnswer {
+  const { kept } = answer.status === 204 ? {} : readData('the heartbeat', answer, KeptAnswer)
+  const date = Date.parse(answer.headers.date ?? '')
+  return { at: Number.isNaN(date) ? undefined : date, kept }
+}
+
 async function sendChunk(
   ask: Ask,
   node: string,
@@ -172,12 +186,7 @@ export function createLink(options: LinkOptions): Link {
     config: (known) => readConfig(ask, node, known),
     doctorReport: async (requestId, report) =>
       accepted('the report of the doctor', await ask(`${node}/doctor-report`, { body: { report, requestId } })),
-    heartbeat: async (beat) => {
-      const answer = await ask(`${node}/heartbeat`, { body: beat })
-      accepted('the heartbeat', answer)
-      const date = Date.parse(answer.headers.date ?? '')
-      return Number.isNaN(date) ? undefined : date
-    },
+    heartbeat: async (beat) => readBeat(await ask(`${node}/heartbeat`, { body: beat })),
     healthEvent: async (event) => accepted('a health event', await ask(`${node}/health-events`, { body: event })),
     inventory: async (interfaces) =>
       accepted('the inventory', await ask(`${node}/inventory`, { body: { interfaces } })),
@@ -190,6 +199,8 @@ export function createLink(options: LinkOptions): Link {
     },
     listenChunk: (chunk, signal) => sendChunk(ask, node, chunk, signal),
     meterFrame: async (frame) => accepted('a meter frame', await ask(`${node}/meter-frame`, { body: frame })),
+    offer: async (note) =>
+      accepted('a take that was kept', await ask(`${node}/recording-jobs/offer`, { body: { note } })),
     readJob: async (id) => readData('reading a job', await ask(jobPath(id), { method: 'GET' }), AgentJob),
     reportCancelled: (id, reason) => report(ask, id, 'cancelled', reason),
     reportFailed: (id, reason) => report(ask, id, 'failed', reason),

@@ -1,4 +1,5 @@
 import { UserError } from '../../kernel/fail.ts'
+import type { Custody } from '../../wire/custody.ts'
 import type { DoctorReport } from '../../wire/doctor.ts'
 import type { MonitorRendition } from '../../wire/listen.ts'
 import type { MeterFrame } from '../../wire/meters.ts'
@@ -12,8 +13,18 @@ interface Beat {
   agentVersion: string
   hostname: string
   ipAddresses: string[]
+  /** Recordings whose takes it keeps, and asks about. */
+  kept?: string[] | undefined
   runtime: Partial<Runtime>
   status: 'online' | 'recording' | 'degraded'
+}
+
+/** The answer to a heartbeat, as far as it says so. */
+export interface BeatAnswer {
+  /** The controller's clock (`Date` header, unix ms), for the skew rule. */
+  at?: number | undefined
+  /** By recording, what becomes of the takes that were asked about. */
+  kept?: Record<string, Custody> | undefined
 }
 
 export interface Upload {
@@ -82,8 +93,7 @@ export interface Link {
   config(known?: { etag: string; waitSeconds: number; signal: AbortSignal }): Promise<TaggedConfig | undefined>
   /** What the doctor found, for a request of the configuration. */
   doctorReport(requestId: string, report: DoctorReport): Promise<void>
-  /** Resolves with the controller's clock (`Date` header, unix ms) for the skew rule; undefined when absent. */
-  heartbeat(beat: Beat): Promise<number | undefined>
+  heartbeat(beat: Beat): Promise<BeatAnswer>
   healthEvent(event: AgentHealthEvent): Promise<void>
   inventory(interfaces: InterfaceInput[]): Promise<void>
   /** Renews the lease. With `wait` the answer comes when the job is to end, or after so many (whole) seconds. */
@@ -94,6 +104,8 @@ export interface Link {
   ): Promise<AgentJob>
   listenChunk(chunk: LiveChunk, signal?: AbortSignal): Promise<void>
   meterFrame(frame: MeterFrame): Promise<void>
+  /** Makes a recording known again by the note of its job; what is known stays as it is. */
+  offer(note: string): Promise<void>
   readJob(jobId: string): Promise<AgentJob>
   reportCancelled(jobId: string, reason: string): Promise<void>
   reportFailed(jobId: string, reason: string): Promise<void>

@@ -1,10 +1,13 @@
 // Which of the recorder's own copies go, and why (docs/contract/agent.md: The disk).
 import * as z from 'zod'
 import { RecorderCachePolicy } from '../../wire/nodes.ts'
+import type { TakeState } from './state.ts'
 
 /** A copy of a take that the controller has. */
 export const CacheEntry = z.object({
   bytes: z.number().min(0),
+  /** Kept until the controller says that it may go (docs/contract/agent.md: Custody). */
+  held: z.literal(true).optional(),
   jobId: z.string().min(1),
   outputPath: z.string(),
   /** The policy the job came with; absent: it was kept because the agent's settings say so. */
@@ -24,6 +27,16 @@ export interface Due {
   reason: SweepReason
 }
 
+/** Whether a delivered take stays until the controller lets it go. One without a known end cannot be delivered twice. */
+export const inCustody = ({ chunkTotal, job, partSeconds }: Readonly<TakeState>): boolean =>
+  job.command.custody !== undefined && (partSeconds === undefined || chunkTotal !== undefined)
+
+/** In which order copies make way for a take: those that nobody waits for first. */
+export const firstToGo = (entries: CacheEntry[]): CacheEntry[] => {
+  const [held, others] = [entries.filter((e) => e.held), entries.filter((e) => !e.held)]
+  return [...oldestFirst(others), ...oldestFirst(held)]
+}
+
 const DAY_MS = 86_400_000
 
 export const oldestFirst = (entries: CacheEntry[]): CacheEntry[] =>
@@ -35,14 +48,14 @@ export function policiesOf(entries: CacheEntry[], configured: RecorderCachePolic
   return [...new Map([...brought, ...configured].map((policy) => [policy.policyId, policy])).values()]
 }
 
-/** Copies a policy speaks of, oldest first; those without a policy of their own follow every configured one. */
+/** Copies a policy speaks of, oldest first; none that are held; those without a policy of their own follow every configured one. */
 export const underPolicy = (
   entries: CacheEntry[],
   { policyId }: RecorderCachePolicy,
   configured: RecorderCachePolicy[],
 ): CacheEntry[] => {
   const forAll = configured.some((policy) => policy.policyId === policyId)
-  return oldestFirst(entries.filter(({ policy }) => (policy ? policy.policyId === policyId : forAll)))
+  return oldestFirst(entries.filter(({ held, policy }) => !held && (policy ? policy.policyId === policyId : forAll)))
 }
 
 /** What one policy lets go by age, then by size; `mine` from the oldest. `now`: Unix ms; undefined: the age does not count. */

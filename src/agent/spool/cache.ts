@@ -9,7 +9,16 @@ import type { Severity } from '../../wire/health.ts'
 import type { RecorderCachePolicy } from '../../wire/nodes.ts'
 import type { Report } from '../health/report.ts'
 import type { Gauge } from '../proc/disk.ts'
-import { CacheEntry, type Due, dueBy, oldestFirst, policiesOf, underPolicy } from './cache.rules.ts'
+import {
+  CacheEntry,
+  type Due,
+  dueBy,
+  firstToGo,
+  inCustody,
+  oldestFirst,
+  policiesOf,
+  underPolicy,
+} from './cache.rules.ts'
 import { removeFiles, type Spool } from './spool.ts'
 import type { TakeState } from './state.ts'
 
@@ -42,7 +51,16 @@ export interface RecorderCache {
   setPolicies(policies: RecorderCachePolicy[]): void
   /** Deletes what the policies no longer keep. Never rejects. */
   sweep(): Promise<void>
-  /** Deletes copies, oldest first, to free `bytes` for a running take: audio without another copy comes first. */
+  /** Recordings whose takes are held until the controller lets them go, oldest first; none before the directory was read. */
+  held(): string[]
+  /** The controller let the take of a recording go: it is deleted, or stays as an ordinary copy, by its policy. */
+  letGo(recordingId: string): Promise<void>
+  /** Gives held takes of a recording back, to be delivered again; they are no copies then. */
+  takeBack(recordingId: string): Promise<TakeState[]>
+  /**
+   * Deletes copies to free `bytes` for a running take, the oldest first, those that are held last and with an event: audio
+   * without another copy comes first.
+   */
   makeRoom(bytes: number): Promise<Cleanup>
   /** Bytes of all copies: what may go when a take needs the room. */
   bytes(): Promise<number>
@@ -77,7 +95,7 @@ class Cache implements RecorderCache {
   release(state: Readonly<TakeState>): Promise<void> {
     return this.#inTurn('release a take, which is retried at the next start', async () => {
       const policy = this.#policyOf(state)
-      if (policy ? policy.deleteAfterUpload : !this.#options.keepUploaded) await this.#delete(state, policy)
+      if (!inCustody(state) && this.#goesAtOnce(policy)) await this.#delete(state, policy)
       else await this.#track(state, policy)
       await this.#options.spool.mirror({ ...state, status: 'completed' })
     }).then(() => undefined)
@@ -114,9 +132,10 @@ class Cache implements RecorderCache {
       const entries = await this.#known()
       const scanned = entries.size
       let freed = 0
-      for (const entry of oldestFirst([...entries.values()])) {
+      for (const entry of firstToGo([...entries.values()])) {
         if (freed >= bytes) break
         const dropped = await this.#drop({ entry, reason: 'disk_space' })
+        if (entry.held) this.#tellGivenUp(dropped)
         swept.push(dropped)
         if (dropped.error === undefined) freed += entry.bytes
       }
@@ -125,6 +144,55 @@ class Cache implements RecorderCache {
     const gone = swept.filter((s) => s.error === undefined)
     const freedBytes = gone.reduce((sum, { entry }) => sum + entry.bytes, 0)
     return { deleted: gone.length, errors: swept.length - gone.length, freedBytes }
+  }
+
+  held(): string[] {
+    if (!this.#entries) void this.#inTurn('look at the takes that are held', async () => void (await this.#known()))
+    const held = [...(this.#entries?.values() ?? [])].filter((entry) => entry.held)
+    return [...new Set(oldestFirst(held).map(({ recordingId }) => recordingId))]
+  }
+
+  async letGo(recordingId: string): Promise<void> {
+    await this.#inTurn('let a held take go, which is retried', async () => {
+      for (const [dir, { held: _, ...entry }] of await this.#heldOf(recordingId)) {
+        const entries = await this.#known()
+        if (this.#goesAtOnce(entry.policy)) await removeFiles(dir)
+        if (this.#goesAtOnce(entry.policy)) entries.delete(dir)
+        else entries.set(dir, entry)
+      }
+      await this.#save()
+    })
+  }
+
+  async takeBack(recordingId: string): Promise<TakeState[]> {
+    const states: TakeState[] = []
+    await this.#inTurn('take a held take back, which is retried', async () => {
+      for (const [dir, { jobId }] of await this.#heldOf(recordingId)) {
+        const state = await this.#options.spool.takeBack(dir, jobId)
+        if (!state) continue
+        states.push(state)
+        this.#entries?.delete(dir)
+      }
+      await this.#save()
+    })
+    return states
+  }
+
+  async #heldOf(recordingId: string): Promise<[string, CacheEntry][]> {
+    return [...(await this.#known())].filter(([, entry]) => entry.held && entry.recordingId === recordingId)
+  }
+
+  #goesAtOnce = (policy: RecorderCachePolicy | undefined): boolean =>
+    policy ? policy.deleteAfterUpload : !this.#options.keepUploaded
+
+  #tellGivenUp({ entry: { bytes, jobId, recordingId }, error }: Swept): void {
+    if (error !== undefined) return
+    this.#options.report({
+      details: { bytes, jobId, recordingId },
+      recordingId,
+      severity: 'warning',
+      type: 'agent.recording_job.held_copy_given_up',
+    })
   }
 
   #policyOf({ job }: Readonly<TakeState>): RecorderCachePolicy | undefined {
@@ -255,6 +323,7 @@ async function entryOf(
   const outputPath = output ? path.join(dir, output.file) : raw
   return {
     bytes: await bytesIn(dir),
+    ...(inCustody(state) ? { held: true } : {}),
     jobId: state.job.id,
     outputPath,
     ...(policy ? { policy } : {}),

@@ -24,8 +24,8 @@ const heldSeconds = ({ chunkSeconds }: Command, seconds: number): number =>
   chunkSeconds === undefined ? seconds : Math.min(seconds, CHUNKS_HELD * chunkSeconds)
 
 /** Whether the capture is given back too: not while somebody needs it whole, or wants a copy of it. */
-const givesBack = ({ chunkSeconds, recorderCacheRetention: policy }: Command): boolean =>
-  chunkSeconds !== undefined && (policy === undefined || policy.deleteAfterUpload)
+const givesBack = ({ chunkSeconds, custody, recorderCacheRetention: policy }: Command): boolean =>
+  chunkSeconds !== undefined && custody === undefined && (policy === undefined || policy.deleteAfterUpload)
 
 /** Upper bound of an encoded file, in bytes; FLAC of noise is as large as its samples. */
 function encodedBytes(command: Command, codec: string, pcmBytesPerSecond: number, seconds: number): number {

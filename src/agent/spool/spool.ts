@@ -34,6 +34,8 @@ export interface Spool {
   /** Moves a job's files aside without deleting any; resolves with their new place. */
   keep(jobId: string): Promise<string>
   /** Hard-links a group member to the take of another, so that the audio is on disk once. */
+  /** Moves a copy back to the takes that are owned; resolves with its state, undefined when it cannot be read. */
+  takeBack(dir: string, jobId: string): Promise<TakeState | undefined>
   share(fromJobId: string, toJobId: string): Promise<void>
   load(): Promise<Found>
   /** Writes the state of a take to the file that shows the latest one. Never rejects. */
@@ -106,6 +108,15 @@ export function openSpool(workDir: string, stateFile?: string): Spool {
     )
   }
 
+  const takeBack = async (dir: string, jobId: string) => {
+    const state = await readState(dir)
+    if (typeof state === 'string' || (await sizeOf(dirOf(jobId))) !== undefined) return undefined
+    await fs.rename(dir, dirOf(jobId))
+    await syncDir(takes)
+    await syncDir(copies)
+    return state
+  }
+
   const remove = async (jobId: string) => {
     if ((await sizeOf(dirOf(jobId))) === undefined) return
     await removeFiles(dirOf(jobId))
@@ -142,6 +153,7 @@ export function openSpool(workDir: string, stateFile?: string): Spool {
     remove,
     save,
     share,
+    takeBack,
     takeFile: (jobId) => path.join(dirOf(jobId), TAKE),
   }
 }

@@ -54,6 +54,8 @@ export const TakeState = z.object({
     })
     .optional()
     .catch(undefined),
+  /** The controller asked for it again: it may not even know the recording. */
+  offered: z.literal(true).optional(),
   /** Files for the controller, except those of chunks that it has completely. */
   outputs: z.array(Output).default([]),
   /** Length of a part, fixed when the first one is made; undefined: the take is one part. */

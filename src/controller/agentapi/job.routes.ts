@@ -15,6 +15,7 @@ const agent = { auth: 'node', permission: 'recording:control' } as const
 interface Parts {
   claims: RecordingsApi['claims']
   clock: Clock
+  custody: RecordingsApi['custody']
   events: Events
   jobs: RecordingsApi['jobs']
   leases: RecordingsApi['leases']
@@ -82,7 +83,7 @@ const claimRoute = (parts: Parts, name: 'claim-next' | 'claim-next-group', actio
     // Other agents send anything or nothing here: an unknown body is ignored.
     body: Claim.catch({}),
     run: async ({ params: { id }, query, body, request }, commit): Promise<Claimed> => {
-      const { claims, notifier, service } = parts
+      const { claims, custody, notifier, service } = parts
       const signal = request.gone()
       const seen = await waitForJob(parts, id, body, query.waitSeconds ?? 0, signal)
       if (!seen) return nothing
@@ -92,7 +93,7 @@ const claimRoute = (parts: Parts, name: 'claim-next' | 'claim-next-group', actio
         if (!first) return nothing
         for (const job of claimed) service.changed(job)
         return {
-          data: group ? claimed : first,
+          data: group ? claimed.map(custody.handedOut) : custody.handedOut(first),
           changed: true,
           correlation: { recordingId: first.recordingId, recordingJobId: first.id },
           details: { jobIds: claimed.map((job) => job.id) },
@@ -114,7 +115,7 @@ function ownJob(jobs: RecordingsApi['jobs'], id: string, nodeId: string): Job {
 
 const correlationOf = (job: Job) => ({ correlation: { recordingId: job.recordingId, recordingJobId: job.id } })
 
-const ownJobRoutes = ({ claims, jobs, service }: Parts): AnyRoute[] => [
+const ownJobRoutes = ({ claims, custody, jobs, service }: Parts): AnyRoute[] => [
   route({
     method: 'POST',
     path: '/recording-jobs/:id/claim',
@@ -125,7 +126,7 @@ const ownJobRoutes = ({ claims, jobs, service }: Parts): AnyRoute[] => [
       ownJob(jobs, params.id, principal.nodeId)
       const job = claims.claim(params.id, principal.nodeId, now)
       service.changed(job)
-      return { data: job, changed: true, ...correlationOf(job) }
+      return { data: custody.handedOut(job), changed: true, ...correlationOf(job) }
     },
   }),
   // The twin of the user's route on this path: a node token finds this one.

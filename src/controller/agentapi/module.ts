@@ -6,6 +6,7 @@ import type { PreflightApi } from '../monitoring/preflight/api.ts'
 import type { RecordingsApi } from '../recordings/api.ts'
 import { topics } from '../scheduler/notifier.ts'
 import { cacheFileRoutes } from './cachefile.routes.ts'
+import { custodyAgentRoutes } from './custody.routes.ts'
 import { doctorAgentRoutes } from './doctor.routes.ts'
 import { jobAgentRoutes } from './job.routes.ts'
 import { listenAgentRoutes, meterAgentRoutes } from './live.routes.ts'
@@ -25,7 +26,7 @@ interface Deps {
 /** The routes that recorders call. */
 export function createAgentApi(base: Base, { fleet, health, live, preflight, recordings: api }: Deps): Module {
   const { clock, config, db, events, ids, notifier } = base
-  const { chunks, claims, jobService: service, jobs, leases, paths, policies, recordings, diskSpace } = api
+  const { chunks, claims, custody, jobService: service, jobs, leases, paths, policies, recordings, diskSpace } = api
   const provenance = provenanceStore(db)
   events.on('job.changed', 'after', ({ nodeId }) => notifier.notify(topics.jobs(nodeId)))
   events.on('config.changed', 'after', ({ nodeId }) =>
@@ -37,6 +38,7 @@ export function createAgentApi(base: Base, { fleet, health, live, preflight, rec
       ...nodeAgentRoutes({
         captureEvents: health.captureEvents,
         clock,
+        custody,
         doctor: fleet.doctor,
         events,
         listeners: live.listeners,
@@ -49,10 +51,11 @@ export function createAgentApi(base: Base, { fleet, health, live, preflight, rec
         watchers: live.watchers,
       }),
       ...doctorAgentRoutes({ doctor: fleet.doctor, events }),
+      ...custodyAgentRoutes(custody, service.changed),
       ...soundAgentRoutes(preflight, provenance),
       ...meterAgentRoutes(live.meters, live.layouts),
       ...listenAgentRoutes({ chunks: live.chunks, notifier }),
-      ...jobAgentRoutes({ claims, clock, events, jobs, leases, notifier, service }),
+      ...jobAgentRoutes({ claims, clock, custody, events, jobs, leases, notifier, service }),
       ...cacheFileRoutes({
         chunks,
         events,

@@ -23,6 +23,7 @@ interface Parts {
   notifier: Notifier
   captureEvents: HealthApi['captureEvents']
   clock: Clock
+  custody: RecordingsApi['custody']
   doctor: FleetApi['doctor']
   events: Events
   listeners: LiveApi['listeners']
@@ -57,7 +58,7 @@ function heartbeatAuditBudget(clock: Clock): (nodeId: string) => boolean {
 
 /** Heartbeats, inventories, health events and config of a node. */
 export const nodeAgentRoutes = (parts: Parts): AnyRoute[] => {
-  const { captureEvents, clock, events, nodes, provenance, reconcile } = parts
+  const { captureEvents, clock, custody, events, nodes, provenance, reconcile } = parts
   const mayAudit = heartbeatAuditBudget(clock)
   return [
     configRoute(parts),
@@ -70,13 +71,14 @@ export const nodeAgentRoutes = (parts: Parts): AnyRoute[] => {
       body: Heartbeat,
       bodyLimit: 64 * 1024,
       status: 202,
-      run: ({ params, body, now }) => {
+      run: ({ params, body: { kept, ...body }, now }) => {
         const { before, after, changed } = nodes.heartbeat(params.id, body, now)
         if (before.status !== after.status) events.emit('node.status', { nodeId: params.id, status: after.status })
         const details = { changed }
+        const data = kept ? { ...after, kept: custody.judge(params.id, kept, now) } : after
         return changed && mayAudit(params.id)
-          ? { data: after, before: facts(before), after: facts(after), details }
-          : { data: after, changed: false, details }
+          ? { data, before: facts(before), after: facts(after), details }
+          : { data, changed: false, details }
       },
     }),
     route({

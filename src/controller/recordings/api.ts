@@ -1,6 +1,7 @@
 import type { PathClaims } from '../http/claims.ts'
 import type { DiskSpace } from '../http/diskspace.ts'
 import type { ChunkStore } from './chunks/chunks.store.ts'
+import type { CustodyService } from './custody/custody.ts'
 import type { ClaimStore } from './jobs/claims.store.ts'
 import type { JobService } from './jobs/jobs.service.ts'
 import type { JobStore } from './jobs/jobs.store.ts'
@@ -20,6 +21,8 @@ export interface RecordingsApi {
   claims: ClaimStore
   /** Totals of recordings by scope, without reading each of them. */
   counts: RecordingCounts
+  /** Takes that recorders keep until the next controller would have them, too. */
+  custody: CustodyService
   /** Starts and plans recordings. */
   recording: RecordingService
   /** Ends jobs. */

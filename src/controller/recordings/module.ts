@@ -9,11 +9,14 @@ import { sweepIncoming } from '../http/parts.ts'
 import type { Base, Module } from '../module.ts'
 import type { HealthApi } from '../monitoring/health/api.ts'
 import { FileReaper } from '../scheduler/filereaper.ts'
+import type { SealKeys } from '../secrets.ts'
 import type { SettingsApi } from '../settings/api.ts'
 import type { RecordingsApi } from './api.ts'
 import { chunkStore } from './chunks/chunks.store.ts'
 import { Joiner } from './chunks/joiner.ts'
 import { releaseRunner } from './chunks/release.runner.ts'
+import { custodyStore } from './custody/custody.store.ts'
+import { custodyService } from './custody/custody.ts'
 import { claimStore } from './jobs/claims.store.ts'
 import { jobService } from './jobs/jobs.service.ts'
 import { jobStore } from './jobs/jobs.store.ts'
@@ -35,6 +38,9 @@ import { policyStore, retentionPolicyStore } from './retention/policies.store.ts
 interface Deps {
   fleet: FleetApi
   health: HealthApi
+  keys: SealKeys
+  /** What was committed before this moment is in the replica too, ISO; undefined while that is not known. */
+  replicatedUntil: (now: string) => string | undefined
   settings: SettingsApi
 }
 
@@ -48,6 +54,7 @@ export function createRecordings(base: Base, deps: Deps): Module<RecordingsApi> 
   const manifests = manifestsOf(base, api)
   events.on('chunk.stored', 'after', () => joiner.wake())
   const moved = failMoved({ ...api, audit: base.audit, nodes: deps.fleet.nodes })
+  events.on('recording.deleted', 'within', ({ id }) => api.custody.deleted(id, iso(clock.now())))
   events.on('node.moved', 'within', ({ nodeId, now }) => moved(nodeId, now))
   return {
     api,
@@ -69,7 +76,7 @@ export function createRecordings(base: Base, deps: Deps): Module<RecordingsApi> 
   }
 }
 
-function apiOf(base: Base, { fleet, health: { health }, settings }: Deps): RecordingsApi {
+function apiOf(base: Base, { fleet, health: { health }, keys, replicatedUntil, settings }: Deps): RecordingsApi {
   const { authorization, clock, config, db, events, ids } = base
   const jobs = jobStore(db)
   const recordings = recordingStore(db)
@@ -97,6 +104,16 @@ function apiOf(base: Base, { fleet, health: { health }, settings }: Deps): Recor
     chunks,
     claims,
     counts: recordingCounts(db),
+    custody: custodyService({
+      claims,
+      jobs,
+      keys,
+      recordings,
+      replicated: config.SVC_CUSTODY === 'replicated',
+      replicatedUntil,
+      store: custodyStore(db),
+      takes: config.SVC_RECORDING_CACHE_DIR,
+    }),
     jobService: ofJobs,
     jobs,
     leases,

@@ -1,10 +1,15 @@
 import * as z from 'zod'
 import { choice, count, type SettingsTable } from '../../kernel/settings.ts'
+import { CUSTODY_MODES } from '../../wire/custody.ts'
 
 /** Takes: storage, jobs, tools and retention. */
 export const RECORDING_SETTINGS = {
   SVC_RECORDING_CACHE_DIR: [z.string().optional(), 'takes directory (default: recordings below the data directory)'],
   SVC_RECORDING_CACHE_MAX_BYTES: [count(4_294_967_296), 'largest accepted take, bytes'],
+  SVC_CUSTODY: [
+    z.enum(CUSTODY_MODES).default('controller'),
+    'until when recorders keep a take: until the controller has it, or (replicated) until a destination that keeps the library has it',
+  ],
   SVC_LIBRARY_REDIRECT: [
     choice(false),
     'whether people are sent to the destination for takes that are only there (1), instead of reading them through',

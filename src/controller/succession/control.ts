@@ -4,6 +4,7 @@ import * as net from 'node:net'
 import * as path from 'node:path'
 import * as readline from 'node:readline'
 import { asUserError, UserError } from '../../kernel/fail.ts'
+import { jsonOf } from '../../kernel/http.ts'
 import type { Wish } from './takeover.ts'
 
 /** What comes back: what happens now, then one of the two ends. */
@@ -46,9 +47,11 @@ export async function listenForWishes(dir: string, carry: Carry): Promise<{ clos
   }
 }
 
+/** @throws UserError for anything else than a whole wish: what is misread here changes who the controller is */
 function wishOf(text: string): Wish {
-  const { force, planned } = JSON.parse(text) as Partial<Wish>
-  return { force: force === true, planned: planned !== false }
+  const { force, planned } = Object(jsonOf(text)) as Partial<Wish>
+  if (typeof force === 'boolean' && typeof planned === 'boolean') return { force, planned }
+  throw new UserError('This is no wish to take over: use roomtone takeover of the version that runs here')
 }
 
 /** Sends a wish and hears what becomes of it. @throws UserError for a refusal, or when no standby listens */

@@ -1,5 +1,4 @@
-import { once } from 'node:events'
-import { startWorker } from '../../kernel/assets.ts'
+import { askWorker } from '../../kernel/assets.ts'
 import type { Pulse } from './pulse.store.ts'
 
 export interface Examining {
@@ -18,16 +17,5 @@ export interface Examined {
 }
 
 /** Checks a database file that nobody else uses, and leaves a single file. @throws the thread's error */
-export async function examine(examining: Examining): Promise<Examined> {
-  const worker = startWorker('controller/succession/examine', { workerData: examining })
-  const failed = once(worker, 'error').then(([e]) => {
-    throw e
-  })
-  try {
-    const [found] = (await Promise.race([once(worker, 'message'), failed])) as [Examined]
-    return found
-  } finally {
-    failed.catch(() => undefined)
-    await worker.terminate()
-  }
-}
+export const examine = (examining: Examining): Promise<Examined> =>
+  askWorker('controller/succession/examine', examining)

@@ -18,6 +18,8 @@ interface Parts {
   /** The data directory. */
   dir: string
   intervalMs: number
+  /** Why this box could not be the controller with this copy; undefined: it could. */
+  keyFault: (file: string) => string | undefined
   litestream: Litestream
   log: Log
   replica: BucketPlace
@@ -96,13 +98,19 @@ export class Follower {
   }
 
   async #restore(): Promise<Copy> {
-    const { addonPath, litestream, replica, term } = this.#parts
+    const { addonPath, keyFault, litestream, replica, term } = this.#parts
     if (term() === 0) throw new UserError('there is no controller yet to follow: start one with the same SVC_LEASE_URL')
     const dir = path.join(this.#parts.dir, 'standby')
     makeDir(dir)
     const [draft, file] = [path.join(dir, 'roomtone.db.part'), path.join(dir, 'roomtone.db')]
     await litestream.restore(replicaOf(replica, term()), draft, this.#stopping.signal)
     const found = await usable(draft, addonPath)
+    const shut = keyFault(draft)
+    if (shut !== undefined) {
+      // An older copy is as good as none: this box cannot open it either.
+      this.#copy = undefined
+      throw new UserError(shut)
+    }
     await syncFile(draft)
     await fs.rename(draft, file)
     await syncDir(dir)

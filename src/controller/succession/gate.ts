@@ -1,7 +1,7 @@
 // What a box answers: as the controller while the lease allows it, and as one that is not the controller.
 import type { OutgoingHttpHeaders } from 'node:http'
 import { HEADERS } from '../../wire/headers.ts'
-import type { StandbyStatus } from '../../wire/lease.ts'
+import { type StandbyStatus, termIn } from '../../wire/lease.ts'
 import { smallPage } from '../http/smallpage.ts'
 import type { Tenure } from './tenure.ts'
 
@@ -22,7 +22,7 @@ export function behindLease(app: Served, tenure: Tenure, status: () => StandbySt
     async fetch(request, env) {
       // On the answer of node itself: a header of a Response would cost each answer its short way to the socket.
       env?.outgoing?.setHeader?.(HEADERS.term, String(tenure.term))
-      if (!tenure.mayServe()) return refusal(status())
+      if (!tenure.mayServe() || isReplaced(request, tenure)) return refusal(status())
       const response = await app.fetch(request, env)
       if (tenure.mayServe()) return response
       await response.body?.cancel()
@@ -30,6 +30,12 @@ export function behindLease(app: Served, tenure: Tenure, status: () => StandbySt
     },
   }
 }
+
+/**
+ * Whether the recorder that asks has seen a later controller: it takes no answer of this one, so it must not be shown as if it
+ * did. Who makes a term up refuses nothing but their own request.
+ */
+const isReplaced = ({ headers }: Request, { term }: Tenure): boolean => (termIn(headers.get(HEADERS.term)) ?? 0) > term
 
 /** Probes, status and one page; everything else is 503, with the address of who serves. */
 export function away(tenure: Tenure, status: () => StandbyStatus): Served {

@@ -5,7 +5,8 @@ import { jsonOf } from '../../kernel/http.ts'
 import { limitAnswers, s3Settings, textOf } from '../../kernel/s3.ts'
 import { systemWords } from '../../kernel/words.ts'
 import { type Lease, leaseOf } from '../../wire/lease.ts'
-import type { PairSettings } from './place.rules.ts'
+import type { BucketPlace, PairSettings } from './place.rules.ts'
+import type { HasBehind } from './replica.ts'
 
 /** The lease, and what the store calls this state of it. */
 export interface Seen {
@@ -63,6 +64,29 @@ export async function leaseStore(pair: PairSettings, askMs: number): Promise<Lea
         if ([404, 409, 412].includes(statusOf(e)) && (e as Error).name !== 'NoSuchBucket') return undefined
         throw unreachable(e, pair)
       }
+    },
+  }
+}
+
+/** Looks into the folder of a replica. `askMs`: how long one request may take. */
+export async function replicaStore(
+  pair: PairSettings,
+  place: BucketPlace,
+  askMs: number,
+): Promise<{ close(): void; hasBehind: HasBehind }> {
+  const sdk = await import('@aws-sdk/client-s3')
+  const { bucket: Bucket, endpoint, key, region } = place
+  const account = { ...pair, endpoint, forcePathStyle: endpoint !== undefined, region }
+  const once = { maxAttempts: 1, requestHandler: { connectionTimeout: askMs, socketTimeout: askMs } }
+  const client = new sdk.S3Client(s3Settings(account, once))
+  limitAnswers(client, () => new StoreUnreachable('the store of SVC_REPLICA_URL sends more than any answer has'))
+  return {
+    close: () => client.destroy(),
+    async hasBehind(folder, name) {
+      const Prefix = `${key}/${folder}`
+      const list = new sdk.ListObjectsV2Command({ Bucket, MaxKeys: 1, Prefix, StartAfter: Prefix + name })
+      const { Contents = [] } = await client.send(list, { abortSignal: AbortSignal.timeout(askMs) })
+      return Contents.length > 0
     },
   }
 }

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { replaceFile } from '../../kernel/durable.ts'
 import { UserError } from '../../kernel/fail.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
+import { faultWords } from '../../kernel/words.ts'
 import { lastWords, NotStarted, type Program, run, start } from '../../system/host/run.ts'
 import type { BucketPlace, PairSettings } from './place.rules.ts'
 
@@ -12,6 +13,8 @@ import type { BucketPlace, PairSettings } from './place.rules.ts'
 const SNAPSHOT_INTERVAL = '1h'
 const RETENTION = '24h'
 const RESTART_MS = 2000
+/** One that has run so long is well again. */
+const WELL_MS = 60_000
 const STOP_MS = 10_000
 const KEPT_WORDS = 400
 /** What setpriv ends with when there is no such program, or it may not do its part. */
@@ -25,9 +28,15 @@ const RESTORE_MS = 600_000
  */
 const ENDING_WITH_US = ['/usr/bin/setpriv', '--pdeathsig', 'TERM']
 
+export interface Running {
+  /** Why it does not run, or has just begun once more; undefined while it does. */
+  readonly fault: string | undefined
+  stop(): Promise<void>
+}
+
 export interface Litestream {
   /** Replicates until `stop`, which sends the last of it. */
-  replicate(database: string, to: BucketPlace): Promise<{ stop(): Promise<void> }>
+  replicate(database: string, to: BucketPlace): Promise<Running>
   /** Writes the newest state of a replica into a new file. @throws UserError in Litestream's words */
   restore(from: BucketPlace, file: string, signal: AbortSignal): Promise<void>
 }
@@ -92,17 +101,25 @@ const saidBy = (text: string, secret: string): string =>
   text.replaceAll(secret, '...').trim().split('\n').slice(-2).join(' ').slice(0, KEPT_WORDS)
 
 /** Keeps the child running: it ends by itself only where it cannot go on. */
-class Replication {
+class Replication implements Running {
   readonly #begin: () => Program
   readonly #log: Log
   readonly #running: Promise<void>
   readonly #stopping = new AbortController()
   #program: Program | undefined
+  /** Why it ended last, and since when it runs again; monotonic ms. */
+  #ended: string | undefined
+  #begunAt = 0
 
   constructor(begin: () => Program, log: Log) {
     this.#begin = begin
     this.#log = log
     this.#running = this.#run()
+  }
+
+  get fault(): string | undefined {
+    const isWell = this.#program !== undefined && performance.now() - this.#begunAt >= WELL_MS
+    return isWell ? undefined : this.#ended
   }
 
   async stop(): Promise<void> {
@@ -116,12 +133,13 @@ class Replication {
   async #run(): Promise<void> {
     const { signal } = this.#stopping
     while (!signal.aborted) {
-      await this.#once().catch((e) =>
+      await this.#once().catch((e) => {
+        this.#ended = `it could not be started: ${faultWords(e)}`
         this.#log.error(
           'Litestream could not be started, so the database is not replicated; it is tried again',
           errorFields(e),
-        ),
-      )
+        )
+      })
       await sleep(RESTART_MS, undefined, { signal }).catch(() => undefined)
     }
   }
@@ -129,11 +147,13 @@ class Replication {
   async #once(): Promise<void> {
     const program = this.#begin()
     this.#program = program
+    this.#begunAt = performance.now()
     const said = [lastWords(program.stdout, KEPT_WORDS), lastWords(program.stderr, KEPT_WORDS)]
     const { code, signal } = await program.ended
     this.#program = undefined
     if (this.#stopping.signal.aborted) return
     const words = said.map((last) => last()).join('')
+    this.#ended = 'it ended, and ends again when it is started; the log of the controller has what it said'
     if (code === NOT_STARTED) throw new NotStarted(words)
     this.#log.error('Litestream ended; it is started again', { code, signal, said: words })
   }

@@ -15,8 +15,8 @@ export interface PairSettings {
   automatic: boolean
   lease: BucketPlace
   litestream: string
-  /** Undefined where the database is not replicated by the controller. */
-  replica: BucketPlace | undefined
+  /** The folder where the controller has its database replicated. */
+  replica: BucketPlace
   secretAccessKey: string
   ttlMs: number
   /** This box. */

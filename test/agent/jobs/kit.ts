@@ -9,7 +9,7 @@ import type { Enhancer } from '../../../src/agent/enhance/enhance.ts'
 import type { Happening } from '../../../src/agent/health/report.ts'
 import { createJobRunner, type JobRunner, type JobRunnerDeps } from '../../../src/agent/jobs/runner.ts'
 import { defaultJobSettings, type JobSettings } from '../../../src/agent/jobs/settings.ts'
-import { type Link, LinkError, type Upload } from '../../../src/agent/link/link.ts'
+import { type BeatAnswer, type Link, LinkError, type Upload } from '../../../src/agent/link/link.ts'
 import { systemClock } from '../../../src/kernel/clock.ts'
 import type { Log } from '../../../src/kernel/log.ts'
 import type { AgentJob, JobProgress } from '../../../src/wire/recordings.ts'
@@ -41,11 +41,13 @@ export class FakeLink implements Link {
   readonly progress: [string, JobProgress][] = []
   readonly jobs = new Map<string, AgentJob>()
   readonly uploads: Sent[] = []
+  readonly offers: string[] = []
   readonly readings: SoundReading[] = []
   /** Thrown by the next uploads, one each; `undefined` lets one pass. */
   refusals: (LinkError | undefined)[] = []
   /** Thrown by every heartbeat and read while set. */
   outage: LinkError | undefined
+  onOffer: () => Promise<void> = async () => {}
   onUpload: (upload: Upload) => Promise<void> = async () => {}
 
   add(...jobs: AgentJob[]): AgentJob[] {
@@ -115,7 +117,15 @@ export class FakeLink implements Link {
     throw new Error('not here')
   }
   async doctorReport(): Promise<void> {}
-  async heartbeat(): Promise<undefined> {}
+  async heartbeat(): Promise<BeatAnswer> {
+    return {}
+  }
+
+  async offer(note: string): Promise<void> {
+    this.offers.push(note)
+    await this.onOffer()
+  }
+
   async healthEvent(): Promise<void> {}
   async inventory(): Promise<void> {}
   close(): void {}

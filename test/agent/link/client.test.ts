@@ -65,13 +65,25 @@ test('every call goes to its path with the node token', async (t) => {
   assert.equal(tokens[7], 'Bearer svc_bs_1')
 })
 
+const BEAT = { agentVersion: '1', hostname: 'h', ipAddresses: [], runtime: {}, status: 'online' as const }
+
 test('the heartbeat answers with the clock of the controller', async (t) => {
   const { link } = await linked(t, (_seen, response) => {
     response.setHeader('date', 'Wed, 21 Oct 2026 07:28:00 GMT')
     json(response, 202, { data: {} })
   })
-  const beat = { agentVersion: '1', hostname: 'h', ipAddresses: [], runtime: {}, status: 'online' as const }
-  assert.equal(await link.heartbeat(beat), Date.parse('2026-10-21T07:28:00Z'))
+  assert.deepEqual(await link.heartbeat(BEAT), { at: Date.parse('2026-10-21T07:28:00Z'), kept: undefined })
+})
+
+test('what becomes of kept takes is heard, and what cannot be read says nothing', async (t) => {
+  const answers: unknown[] = [{ kept: { rec_1: 'let_go' } }, { kept: { rec_1: 'burn' } }, { kept: 7 }, null]
+  const { link, server } = await linked(t, (_seen, response) => json(response, 202, { data: answers.shift() }))
+  const heard = async () => (await link.heartbeat({ ...BEAT, kept: ['rec_1'] })).kept
+  assert.deepEqual(
+    [await heard(), await heard(), await heard(), await heard()],
+    [{ rec_1: 'let_go' }, undefined, undefined, undefined],
+  )
+  assert.deepEqual(JSON.parse(String(server.seen[0]?.body)).kept, ['rec_1'])
 })
 
 test('a refusal carries status and reason, and never the token', async (t) => {

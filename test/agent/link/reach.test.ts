@@ -30,7 +30,7 @@ async function boxed(t: TestContext, how: How, term: number): Promise<Box> {
 }
 
 function linked(t: TestContext, first: Box, second?: Box, termFile = path.join(tempDir(t), 'term.json')) {
-  const moved: string[] = []
+  const [kept, moved]: [unknown[], string[]] = [[], []]
   const timeouts = { connectTimeoutMs: 5000, readTimeoutMs: 60_000, requestTimeoutMs: 60_000 }
   const link = createLink({
     ...timeouts,
@@ -39,11 +39,12 @@ function linked(t: TestContext, first: Box, second?: Box, termFile = path.join(t
     nodeId: 'node_1',
     standbyUrl: second?.url,
     termFile,
+    termKept: (fault) => kept.push(fault),
     token: () => 'svc_node_secret',
     url: first.url,
   })
   t.after(() => link.close())
-  return { link, moved, termFile }
+  return { kept, link, moved, termFile }
 }
 
 const beat = (link: Link) => link.inventory([])
@@ -107,4 +108,28 @@ test('a controller without a lease is as good as ever', async (t) => {
   const { link, termFile } = linked(t, Object.assign(one, { how: 'serves' as const, term: 0 }))
   await beat(link)
   assert.equal(fs.existsSync(termFile), false)
+})
+
+test('a recorder tells the highest term it knows: a controller that was replaced must not take it for its own', async (t) => {
+  const [one, two] = [await boxed(t, 'serves', 1), await boxed(t, 'serves', 2)]
+  const { link, termFile } = linked(t, two)
+  await beat(link)
+  await beat(link)
+  assert.deepEqual(
+    two.seen.map(({ headers }) => headers['x-svc-term']),
+    [undefined, '2'],
+  )
+  await assert.rejects(beat(linked(t, one, undefined, termFile).link))
+  assert.equal(one.seen[0]?.headers['x-svc-term'], '2')
+})
+
+test('a term that the disk does not take is told once, and refuses older controllers all the same', async (t) => {
+  const box = await boxed(t, 'serves', 2)
+  const { kept, link } = linked(t, box, undefined, path.join(tempDir(t), 'no-such-directory', 'term.json'))
+  await beat(link)
+  await beat(link)
+  assert.equal(kept.length, 1)
+  assert.equal((kept[0] as NodeJS.ErrnoException).code, 'ENOENT')
+  box.term = 1
+  await assert.rejects(beat(link), (e) => e instanceof LinkError && e.reason === 'fenced')
 })

@@ -32,7 +32,10 @@ export interface CacheWorld {
   copies(): string[]
   manifest: string
   /** An accepted take of that many bytes, recorded that many days ago; resolves when it was released. */
-  released(id: string, options?: { bytes?: number; daysAgo?: number; policy?: RecorderCachePolicy }): Promise<void>
+  released(
+    id: string,
+    options?: { bytes?: number; daysAgo?: number; held?: boolean; policy?: RecorderCachePolicy },
+  ): Promise<void>
   reopen(more?: Partial<CacheOptions>): RecorderCache
   spool: Spool
   workDir: string
@@ -60,12 +63,12 @@ export function cacheWorld(t: TestContext, more: Partial<CacheOptions> = {}, wor
     copies: () => fs.readdirSync(path.join(workDir, 'cache')).sort(),
     events,
     manifest,
-    released: async (id, { bytes = 1000, daysAgo = 0, policy: kept } = {}) => {
+    released: async (id, { bytes = 1000, daysAgo = 0, held = false, policy: kept } = {}) => {
       const state: TakeState = {
         claimedAt: NOW - daysAgo * DAY,
         fromFrame: 0,
         gaps: [],
-        job: job(id, kept ? { recorderCacheRetention: kept } : {}),
+        job: job(id, { ...(held ? { custody: 'note' } : {}), ...(kept ? { recorderCacheRetention: kept } : {}) }),
         outputs: [],
         partsMade: 0,
         status: 'uploaded',

@@ -11,6 +11,7 @@ import {
 } from '../../../src/controller/cli/doctor/controller.rules.ts'
 import { doctorFacts } from '../../../src/controller/cli/doctor/facts.store.ts'
 import { namesIn } from '../../../src/controller/cli/doctor/names.store.ts'
+import { sealedStore } from '../../../src/controller/sealed.store.ts'
 import { away } from '../../../src/controller/succession/gate.ts'
 import type { Tenure } from '../../../src/controller/succession/tenure.ts'
 import { advice } from '../../../src/wire/doctor.ts'
@@ -73,6 +74,7 @@ test('uploads and recorders: how many, which, and why', () => {
 test('the database says who is offline, what is stuck and what is sealed', async () => {
   const k = kit()
   const facts = doctorFacts(k.db)
+  const sealed = sealedStore(k.db)
   const { agent, id } = await k.enroll('Hall')
   await k.enroll('Never seen')
   await agent.post(`/nodes/${id}/heartbeat`, { agentVersion: '1', hostname: 'hall' })
@@ -80,7 +82,7 @@ test('the database says who is offline, what is stuck and what is sealed', async
   k.advance('5m')
   assert.deepEqual(facts.nodes(k.now(), 60), { all: 2, offline: [{ alias: 'Hall', id }] })
   assert.deepEqual(facts.nodes(k.now(), 0).offline, [], 'without a limit nobody is offline')
-  assert.deepEqual(facts.sealed(), [])
+  assert.deepEqual(sealed.all(), [])
   assert.equal(facts.sharesInUse(), false)
   await k.as('owner').post('/settings/upload-destinations', {
     displayName: 'Share',
@@ -90,7 +92,7 @@ test('the database says who is offline, what is stuck and what is sealed', async
     smbPassword: 'password-of-the-share',
   })
   assert.deepEqual(
-    facts.sealed().map(({ key, place }) => [key, /^upload_destinations\/\S+\/smb_password$/.test(place)]),
+    sealed.all().map(({ key, place }) => [key, /^upload_destinations\/\S+\/smb_password$/.test(place)]),
     [['settings', true]],
   )
   assert.equal(facts.sharesInUse(), true)

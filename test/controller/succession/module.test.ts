@@ -96,3 +96,23 @@ test('a box that is not the controller answers probes and status, shows one page
   assert.match(text, /href="https:\/\/two"/)
   assert.equal(text.includes('<script>'), false)
 })
+
+test('a recorder that has seen a later controller is refused before anything of it is noted; others are served', async () => {
+  const served: string[] = []
+  const tenure = { mayServe: () => true, term: 2 } as unknown as Tenure
+  const app = {
+    fetch: (request: Request) => {
+      served.push(request.headers.get('x-svc-term') ?? 'none')
+      return new Response('{}')
+    },
+  }
+  const gate = behindLease(app, tenure, () => STATUS)
+  const ask = async (term?: string) => {
+    const headers: Record<string, string> = term === undefined ? {} : { 'x-svc-term': term }
+    return (await gate.fetch(new Request('http://one/api/v1/nodes/n/heartbeat', { headers, method: 'POST' }))).status
+  }
+  assert.deepEqual([await ask(), await ask('1'), await ask('2'), await ask('3')], [200, 200, 200, 503])
+  // What is no term says nothing.
+  assert.deepEqual([await ask('-1'), await ask('3, 4'), await ask('9'.repeat(40))], [200, 200, 200])
+  assert.equal(served.length, 6)
+})

@@ -30,7 +30,7 @@ test('two boxes are told by settings, and their replicator decides about checkpo
     key: 'pair/database',
     region: 'us-east-1',
   })
-  assert.equal(replicaOf(replica!, 12).key, 'pair/database/term-000012')
+  assert.equal(replicaOf(replica, 12).key, 'pair/database/term-000012')
   assert.deepEqual([ttlMs, url], [30_000, 'https://one.example'])
   assert.equal(config.SVC_DATABASE_REPLICATED, true)
 })
@@ -39,9 +39,11 @@ test('what contradicts itself stops the start, with what to do, and without the 
   const { SVC_LEASE_SECRET_ACCESS_KEY: _, ...keyless } = PAIR
   const { SVC_LEASE_URL: __, ...leaseless } = PAIR
   const { SVC_PUBLIC_URL: ___, ...nowhere } = PAIR
+  const { SVC_REPLICA_URL: ____, ...alone } = PAIR
   const cases: [Record<string, string>, RegExp][] = [
     [keyless, /needs SVC_LEASE_ACCESS_KEY_ID and SVC_LEASE_SECRET_ACCESS_KEY/],
     [leaseless, /SVC_REPLICA_URL needs SVC_LEASE_URL/],
+    [alone, /SVC_LEASE_URL needs SVC_REPLICA_URL, a folder such as s3:/],
     [nowhere, /SVC_LEASE_URL needs SVC_PUBLIC_URL/],
     [{ ...PAIR, SVC_LEASE_URL: 'https://bucket/lease' }, /SVC_LEASE_URL is not usable/],
     [{ ...PAIR, SVC_REPLICA_URL: 's3://bucket/a?region=x&acl=public' }, /SVC_REPLICA_URL is not usable/],

@@ -19,7 +19,7 @@ export const pairAt = (
   automatic,
   lease: placeOf(`s3://takes/pair/lease.json?endpoint=${endpoint}`)!,
   litestream: 'litestream',
-  replica: undefined,
+  replica: placeOf(`s3://takes/pair/database?endpoint=${endpoint}`)!,
   secretAccessKey: SECRET_KEY,
   ttlMs: TTL_MS,
   url,

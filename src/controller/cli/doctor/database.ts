@@ -2,7 +2,7 @@
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { deriveKey, open, openText, SealError } from '../../../crypto/seal.ts'
+import { openText } from '../../../crypto/seal.ts'
 import { hasCode } from '../../../kernel/durable.ts'
 import { faultWords } from '../../../kernel/words.ts'
 import { remounted, unwritable, type Written } from '../../../system/checks/box.ts'
@@ -13,10 +13,12 @@ import { run } from '../../../system/host/run.ts'
 import { advice, command, type Finding, type Fix } from '../../../wire/doctor.ts'
 import { shellWord } from '../../../wire/install.ts'
 import type { Config } from '../../config.ts'
+import { opens, sealedStore, shutIn } from '../../sealed.store.ts'
+import { sealKeys, secretHere, secretPlace } from '../../secrets.ts'
 import { Db } from '../../store/db.ts'
 import { lastBackup } from '../stamp.ts'
 import type { ControllerFiles } from '../verb.ts'
-import { doctorFacts, type Sealed } from './facts.store.ts'
+import { doctorFacts } from './facts.store.ts'
 
 const INTEGRITY_MS = 9000
 const BUSY_MS = 3000
@@ -168,44 +170,26 @@ function isReadOnly(dir: string): boolean {
 
 /** What the sealed secrets are in plain text, as far as they open: whoever packs a file has to know them. */
 export function sealedSecrets(db: Db, { config }: ControllerFiles, secret: string): string[] {
-  const settings = deriveKey(secret)
-  const node = config.SVC_NODE_SSH_MASTER_KEY ? deriveKey(config.SVC_NODE_SSH_MASTER_KEY) : settings
-  return doctorFacts(db)
-    .sealed()
-    .filter((one) => opens(one, { node, settings }))
-    .map(({ key, place, sealed }) => openText(key === 'node' ? node : settings, place, sealed))
+  const keys = sealKeys({ nodeSshKey: config.SVC_NODE_SSH_MASTER_KEY ?? secret, settingsKey: secret })
+  return sealedStore(db)
+    .all()
+    .filter((one) => opens(one, keys))
+    .map(({ key, place, sealed }) => openText(key === 'node' ? keys.node : keys.settings(), place, sealed))
 }
 
 /** Whether what is sealed opens with the secrets of the settings. */
 export function keyMatches(db: Db | undefined, config: Config): Finding {
-  const file = path.join(config.SVC_DATA_DIR, 'secret.key')
-  const secret = config.SVC_SECRET_KEY ?? (isThere(file) ? fs.readFileSync(file, 'utf8').trim() : undefined)
-  const from = config.SVC_SECRET_KEY ? 'SVC_SECRET_KEY' : file
+  const [secret, from] = [secretHere(config), secretPlace(config)]
   const put = advice(
     `Put the key back with which the data was written: ${from}, from the place where it is kept safe (roomtone backup --key packs it). If it is lost, renew the SSH key of each recorder (its page, Maintenance) and enter the passwords of destinations, switchers and notification channels again. Then:`,
     `sudo systemctl restart ${UNITS.controller}`,
   )
-  return askDatabase(db, (facts) => {
-    const sealed = facts.sealed()
-    if (sealed.length === 0) return ok('Nothing is sealed yet')
-    if (secret === undefined)
-      return fail(`The key that opens ${sealed.length} sealed secrets is not there: ${from}`, put)
-    const settings = deriveKey(secret)
-    const node = config.SVC_NODE_SSH_MASTER_KEY ? deriveKey(config.SVC_NODE_SSH_MASTER_KEY) : settings
-    const keys = { node, settings }
-    const shut = sealed.filter((one) => !opens(one, keys))
-    return shut.length === 0
-      ? ok(`The key opens all ${sealed.length} sealed secrets`)
-      : fail(`The key does not open ${shut.length} of ${sealed.length} sealed secrets`, put)
+  return askDatabase(db, () => {
+    const { all, shut } = shutIn(db as Db, config)
+    if (all === 0) return ok('Nothing is sealed yet')
+    if (secret === undefined) return fail(`The key that opens ${all} sealed secrets is not there: ${from}`, put)
+    return shut === 0
+      ? ok(`The key opens all ${all} sealed secrets`)
+      : fail(`The key does not open ${shut} of ${all} sealed secrets`, put)
   })
-}
-
-function opens({ key, place, sealed }: Sealed, keys: Record<Sealed['key'], Uint8Array>): boolean {
-  try {
-    open(keys[key], place, sealed)
-    return true
-  } catch (e) {
-    if (e instanceof SealError) return false
-    throw e
-  }
 }

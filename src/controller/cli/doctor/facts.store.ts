@@ -3,26 +3,6 @@ import type { Db } from '../../store/db.ts'
 import type { StuckUploads } from './controller.rules.ts'
 import type { FailingChannel, Told } from './told.rules.ts'
 
-/** A sealed value, and the place it is bound to. */
-export interface Sealed {
-  /** Which of the two keys seals it. */
-  key: 'node' | 'settings'
-  place: string
-  sealed: string
-}
-
-const SEALED = `
-  SELECT 'node' AS key, 'ssh_credentials/' || id || '/sealed_key' AS place, sealed_key AS sealed
-    FROM ssh_credentials WHERE sealed_key IS NOT NULL
-  UNION ALL SELECT 'settings', 'upload_destinations/' || id || '/smb_password', smb_password
-    FROM upload_destinations WHERE smb_password IS NOT NULL
-  UNION ALL SELECT 'settings', 'upload_destinations/' || id || '/s3_secret', s3_secret
-    FROM upload_destinations WHERE s3_secret IS NOT NULL
-  UNION ALL SELECT 'settings', 'switchers/' || id || '/sealed_password', sealed_password
-    FROM switchers WHERE sealed_password IS NOT NULL
-  UNION ALL SELECT 'settings', 'notification_channels/' || id || '/secret', secret
-    FROM notification_channels WHERE secret IS NOT NULL`
-
 const RULES = `SELECT json_extract(r.choice, '$.types') AS types FROM notification_rules r
   JOIN notification_channels c ON c.id = r.channel_id WHERE r.enabled = 1 AND c.enabled = 1`
 
@@ -47,8 +27,6 @@ export const doctorFacts = (db: Db) => ({
       )
       .all({ offlineBefore: offlineBefore(now, offlineAfterSeconds) }),
   }),
-  /** Everything that a key opens: as many as there are recorders and destinations. */
-  sealed: (): Sealed[] => db.stmt<object, Sealed>(SEALED).all({}),
   /** Whether any destination is a share that is in use. */
   sharesInUse: (): boolean =>
     db

@@ -143,7 +143,7 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
       return { before, after: get(id, now) }
     },
     /** Stores a heartbeat; `changed` unless only the time of the last contact did. */
-    heartbeat(id: string, h: Heartbeat, now: string): { before: Node; after: Node; changed: boolean } {
+    heartbeat(id: string, h: Omit<Heartbeat, 'kept'>, now: string): { before: Node; after: Node; changed: boolean } {
       const before = get(id, now)
       const status = SILENT.has(h.status) ? 'online' : h.status
       const ipAddresses = JSON.stringify(h.ipAddresses)

@@ -1,6 +1,7 @@
 import { invalid } from '../../../kernel/fail.ts'
 import type { Log } from '../../../kernel/log.ts'
 import { BulkMetadata, type Recording, RecordingIds, RecordingMetadata } from '../../../wire/recordings.ts'
+import type { Events } from '../../events.ts'
 import type { PathClaims } from '../../http/claims.ts'
 import { removeFiles } from '../../http/files.ts'
 import { partsOf } from '../../http/parts.ts'
@@ -11,6 +12,7 @@ import type { RecordingStore } from './recordings.store.ts'
 
 /** `takes` is the directory of the stored files. */
 interface Editing {
+  events: Events
   log: Log
   paths: PathClaims
   visibility: ReturnType<typeof visibilities>
@@ -82,7 +84,7 @@ function tagsOf({ id, tags }: Recording, changes: BulkMetadata): string[] | unde
   return after
 }
 
-const deletionRoutes = ({ log, paths, visibility, recordings, takes }: Editing): AnyRoute[] => {
+const deletionRoutes = ({ events, log, paths, visibility, recordings, takes }: Editing): AnyRoute[] => {
   /** Runs a transaction that deletes recordings, then deletes their files and the parts of unfinished uploads. */
   const withFileRemoval = async (
     ids: string[],
@@ -106,6 +108,7 @@ const deletionRoutes = ({ log, paths, visibility, recordings, takes }: Editing):
           commit(() => {
             const { before, paths } = recordings.remove(params.id)
             discard(paths)
+            events.emit('recording.deleted', { id: params.id })
             const details = { fileCount: paths.length }
             const target = { type: 'recording', id: before.id, name: before.name }
             return { data: null, before, correlation: { recordingId: before.id }, details, target }
@@ -132,6 +135,7 @@ const deletionRoutes = ({ log, paths, visibility, recordings, takes }: Editing):
               const batch = chosen.slice(at, at + AT_ONCE).filter(({ id }) => at === 0 || recordings.isOver(id))
               const files = batch.flatMap(({ id }) => recordings.remove(id).paths)
               discard(files)
+              for (const { id } of batch) events.emit('recording.deleted', { id })
               deleted.push(...batch)
               ids.push(...batch.map(({ id }) => id))
               return { data: null, ...deletion(batch, files.length) }

@@ -94,7 +94,7 @@ const audioTools = (config: Config) => ({
 })
 
 function recordingRoutes(base: Base, { health, recordings: api, uploads }: Deps) {
-  const { authorization, clock, config, db, ids, log, notifier } = base
+  const { authorization, clock, config, db, events, ids, log, notifier } = base
   const { principals, scope, visibility } = authorization
   const { jobs, paths, openPlaybacks, recordings } = api
   const takes = config.SVC_RECORDING_CACHE_DIR
@@ -108,7 +108,7 @@ function recordingRoutes(base: Base, { health, recordings: api, uploads }: Deps)
       recordings,
       uploadsOf: uploads.ofRecording,
     }),
-    ...editingRoutes({ log, paths, visibility, recordings, takes }),
+    ...editingRoutes({ events, log, paths, visibility, recordings, takes }),
     ...playbackRoutes({
       clock,
       ids,

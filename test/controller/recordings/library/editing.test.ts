@@ -145,9 +145,7 @@ test('a take that begins anew while many are deleted stays, and the answer says 
   const all = Array.from({ length: 45 }, (_, i) => `take${String(i).padStart(2, '0')}`)
   for (const id of all) t.recording(id)
   k.sql("UPDATE recordings SET status = 'completed'")
-  k.events.on('resource.changed', 'after', ({ op }) => {
-    if (op === 'deleted') k.sql("UPDATE recordings SET status = 'queued' WHERE id = 'take44'")
-  })
+  k.events.on('recording.deleted', 'after', () => k.sql("UPDATE recordings SET status = 'queued' WHERE id = 'take44'"))
   const done = await k.as('admin').post('/recordings/bulk-delete', { recordingIds: all })
   assert.deepEqual([done.status, done.json.meta.deletedCount, done.json.data.length], [200, 44, 44])
   assert.deepEqual(k.rows('SELECT id FROM recordings'), [{ id: 'take44' }])

@@ -1,0 +1,81 @@
+import type { Db } from '../../store/db.ts'
+import { LEASE_EXPIRED } from '../jobs/jobs.rules.ts'
+import { KEEPS_LIBRARY } from '../library/held.rules.ts'
+import type { KeptFile, KeptTake } from './custody.rules.ts'
+
+// The joined file stands for its chunks.
+const FILES = `SELECT f.path, f.local, (SELECT min(c.verified_at) FROM remote_copies c
+     JOIN upload_destinations d ON d.id = c.destination_id AND ${KEEPS_LIBRARY}
+    WHERE c.recording_id = f.recording_id AND c.checksum = f.checksum AND c.damaged_at IS NULL) AS heldSince
+  FROM recording_files f WHERE f.recording_id = @id
+  UNION ALL SELECT k.path, 1, NULL FROM recording_chunk_files k WHERE k.recording_id = @id
+    AND NOT EXISTS (SELECT 1 FROM recording_files f WHERE f.recording_id = @id)`
+
+/** What a recording refers to. */
+export interface References {
+  recordingProfileId?: string | undefined
+  retentionPolicyId?: string | undefined
+  roomId?: string | undefined
+  scheduleId?: string | undefined
+  uploadPolicyIds: readonly string[]
+  watchdogPolicyId?: string | undefined
+}
+type Known = { [K in Exclude<keyof References, 'uploadPolicyIds'>]-?: string | null }
+
+/** How long a recorder may be away and still hear that a recording was deleted. */
+const REMEMBERED_DAYS = 90
+
+/** What is known of takes that recorders keep, and of recordings that are no longer. */
+export function custodyStore(db: Db) {
+  const one = db.stmt<{ id: string; nodeId: string }, { completed: number }>(
+    `SELECT EXISTS (SELECT 1 FROM recording_jobs j WHERE j.recording_id = r.id AND j.status = 'completed') AS completed
+       FROM recordings r WHERE r.id = @id AND r.node_id = @nodeId`,
+  )
+  const known = db.stmt<{ id: string }, { id: string }>(`SELECT id FROM recordings WHERE id = @id`)
+  const files = db.stmt<{ id: string }, KeptFile>(FILES)
+  const deleted = db.stmt<{ id: string }, { id: string }>(`SELECT id FROM deleted_recordings WHERE id = @id`)
+  const remember = db.stmt<{ id: string; now: string }>(
+    `INSERT INTO deleted_recordings (id, deleted_at) VALUES (@id, @now) ON CONFLICT (id) DO NOTHING`,
+  )
+  const forget = db.stmt<{ now: string }>(
+    `DELETE FROM deleted_recordings WHERE deleted_at < strftime('%Y-%m-%dT%H:%M:%fZ', @now, '-${REMEMBERED_DAYS} days')`,
+  )
+  const references = db.stmt<{ [K in keyof Known]: string | null }, Known>(
+    `SELECT (SELECT id FROM recording_profiles WHERE id = @recordingProfileId) AS recordingProfileId,
+       (SELECT id FROM retention_policies WHERE id = @retentionPolicyId) AS retentionPolicyId,
+       (SELECT id FROM rooms WHERE id = @roomId) AS roomId, (SELECT id FROM schedules WHERE id = @scheduleId) AS scheduleId,
+       (SELECT id FROM watchdog_policies WHERE id = @watchdogPolicyId) AS watchdogPolicyId`,
+  )
+  const policies = db.stmt<{ ids: string }, { id: string }>(
+    `SELECT p.id FROM json_each(@ids) wanted CROSS JOIN upload_policies p ON p.id = wanted.value ORDER BY wanted.key`,
+  )
+  const expired = db.stmt<{ at: string; id: string; now: string }>(
+    `UPDATE recording_jobs SET status = 'failed', failure_reason = '${LEASE_EXPIRED}', claimed_by = node_id, started_at = @at,
+       completed_at = @now WHERE id = @id AND status = 'queued'`,
+  )
+  return {
+    /** A take of a node; undefined where the node has no such recording. */
+    take(id: string, nodeId: string): KeptTake | undefined {
+      const row = one.get({ id, nodeId })
+      return row && { completed: row.completed === 1, files: files.all({ id }) }
+    },
+    isKnown: (id: string): boolean => known.get({ id }) !== undefined,
+    isDeleted: (id: string): boolean => deleted.get({ id }) !== undefined,
+    /** A recording was deleted; what was deleted long ago is forgotten. */
+    deleted(id: string, now: string): void {
+      forget.run({ now })
+      remember.run({ id, now })
+    },
+    /** The same references without what is not here. */
+    known({ uploadPolicyIds, ...named }: References): References {
+      const { recordingProfileId = null, retentionPolicyId = null, roomId = null, scheduleId = null } = named
+      const { watchdogPolicyId = null } = named
+      const row = references.get({ recordingProfileId, retentionPolicyId, roomId, scheduleId, watchdogPolicyId })
+      const there = Object.fromEntries(Object.entries(row ?? {}).filter(([, id]) => id !== null))
+      return { ...there, uploadPolicyIds: policies.all({ ids: JSON.stringify(uploadPolicyIds) }).map(({ id }) => id) }
+    },
+    /** A job that was claimed under an earlier controller and is delivered late, as one whose lease ran out. */
+    expire: (id: string, at: string, now: string): boolean => expired.run({ at, id, now }) === 1,
+  }
+}
+export type CustodyStore = ReturnType<typeof custodyStore>

@@ -1,0 +1,35 @@
+// When somebody has to be told that the replica of the database stands still.
+
+const MIB = 1024 * 1024
+/** A replicator reads every second: a slow line or a restart of it are no news. */
+export const PATIENCE_MS = 180_000
+/** Replicators bring the log of commits in at some MiB. It is long before 1 GiB, where the controller does it itself. */
+const LONG_LOG_BYTES = 256 * MIB
+
+/** From here on the controller brings the log in by a thread of its own; at 1 GiB a commit would have to, and take seconds. */
+export const FULL_LOG_BYTES = 768 * MIB
+
+/** What was seen of a replica; spans in ms. */
+export interface ReplicaFacts {
+  /** How long nothing of the log was read although it grew; undefined where that cannot be seen. */
+  copiedMs?: number | undefined
+  /** Why the replicator does not run, and for how long. */
+  fault?: { ms: number; why: string } | undefined
+  logBytes: number
+  /** How long nothing new arrived at the store; undefined where that cannot be seen. */
+  storedMs?: number | undefined
+}
+
+/** What is wrong, in a sentence; undefined while all is well. */
+export function replicaFault({ copiedMs = 0, fault, logBytes, storedMs = 0 }: ReplicaFacts): string | undefined {
+  if (fault && fault.ms >= PATIENCE_MS) return `The replicator does not run: ${fault.why}`
+  if (copiedMs >= PATIENCE_MS)
+    return `Nothing replicates the database for ${minutes(copiedMs)} minutes although it changes: see whether Litestream runs`
+  if (storedMs >= PATIENCE_MS)
+    return `For ${minutes(storedMs)} minutes nothing has reached the store of the replica: see what Litestream says, and the line to the store`
+  if (logBytes >= LONG_LOG_BYTES)
+    return `The log of commits has grown to ${Math.round(logBytes / MIB)} MiB: the replicator does not bring it in. See whether it runs`
+  return undefined
+}
+
+const minutes = (ms: number): number => Math.floor(ms / 60_000)

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { test } from 'node:test'
+import { type Kit, kit } from '../../../kit/kit.ts'
+import { sound } from '../../../kit/sound.ts'
+
+const REPLICATED = { env: { SVC_CUSTODY: 'replicated' } }
+
+/** A node, and a job it has claimed, with the note of it. */
+async function claimed(k: Kit) {
+  const node = await k.enroll()
+  const { data, job } = (
+    await k
+      .as('admin')
+      .post('/recordings', { durationSeconds: 10, name: 'Lecture 7', nodeId: node.id, tags: ['physics'] })
+  ).json
+  const { json } = await node.agent.post(`/nodes/${node.id}/recording-jobs/claim-next-group`)
+  return {
+    ...node,
+    jobId: job.id as string,
+    note: json.data[0].command.custody as string,
+    recordingId: data.id as string,
+  }
+}
+type Claimed = Awaited<ReturnType<typeof claimed>>
+
+const headersOf = (jobId: string) => ({
+  'content-type': 'audio/wav',
+  'x-svc-duration-seconds': '10',
+  'x-svc-recording-job-id': jobId,
+})
+const deliver = (
+  { agent, jobId, recordingId }: Pick<Claimed, 'agent' | 'jobId' | 'recordingId'>,
+  bytes = sound(50_000),
+) => agent.put(`/recordings/${recordingId}/cache-file`, bytes, headersOf(jobId))
+/** What a heartbeat that keeps the take hears of it. */
+async function heard({ agent, id, recordingId }: Pick<Claimed, 'agent' | 'id' | 'recordingId'>) {
+  const beat = { agentVersion: '1', hostname: 'hall', kept: [recordingId] }
+  return (await agent.post(`/nodes/${id}/heartbeat`, beat)).json.data.kept[recordingId]
+}
+/** As if a destination that keeps the library had verified what is stored. */
+function uploaded(k: Kit, recordingId: string): void {
+  k.sql(`INSERT OR IGNORE INTO upload_destinations (id, display_name, kind, enabled, keeps_library, created_at, updated_at)
+    VALUES ('archive', 'Archive', 's3', 1, 1, '${k.now()}', '${k.now()}')`)
+  k.sql(
+    `INSERT INTO remote_copies (recording_id, checksum, destination_id, object_key, verified_at)
+       SELECT recording_id, checksum, 'archive', path, '${k.now()}' FROM recording_files WHERE recording_id = ?`,
+    recordingId,
+  )
+}
+
+test('without the setting a job has no note, and the answer to a heartbeat says nothing of takes', async () => {
+  const k = kit()
+  const c = await claimed(k)
+  assert.equal(c.note, undefined)
+  const { json } = await c.agent.post(`/nodes/${c.id}/heartbeat`, { agentVersion: '1', hostname: 'hall' })
+  assert.equal('kept' in json.data, false)
+  await k.close()
+})
+
+test('a kept take is held until a destination has it, asked for when its bytes are gone, and let go of when it was deleted', async () => {
+  const k = kit(REPLICATED)
+  const c = await claimed(k)
+  assert.equal(await heard(c), 'offer', 'it has not been delivered here')
+  assert.equal((await deliver(c)).status, 201)
+  assert.equal(await heard(c), 'hold')
+  rmSync(k.takes, { recursive: true })
+  assert.equal(await heard(c), 'offer')
+  // The ordinary way, and idempotent.
+  assert.equal((await deliver(c)).status, 201)
+  assert.equal(await heard(c), 'hold')
+  uploaded(k, c.recordingId)
+  k.advance('1s')
+  assert.equal(await heard(c), 'let_go')
+  assert.equal((await k.as('admin').delete(`/recordings/${c.recordingId}`)).status, 204)
+  assert.equal(await heard(c), 'let_go')
+  assert.equal((await c.agent.post(`/nodes/${c.id}/recording-jobs/offer`, { note: c.note })).status, 409)
+  await k.close()
+})
+
+test('a heartbeat is not lost by what it says of takes, and says nothing of those of others', async () => {
+  const k = kit(REPLICATED)
+  const c = await claimed(k)
+  await deliver(c)
+  const other = await k.enroll('Other')
+  assert.equal(await heard({ ...other, recordingId: c.recordingId }), 'hold')
+  for (const kept of ['x', [1], Array.from({ length: 17 }, (_, i) => `rec_${i}`)]) {
+    const { json, status } = await c.agent.post(`/nodes/${c.id}/heartbeat`, {
+      agentVersion: '1',
+      hostname: 'hall',
+      kept,
+    })
+    assert.deepEqual([status, 'kept' in json.data], [202, false])
+  }
+  await k.close()
+})
+
+test('a recording that got lost with its controller is made again by its note, once, and its take is delivered', async () => {
+  const [one, two] = [kit(REPLICATED), kit(REPLICATED)]
+  const lost = await claimed(one)
+  await deliver(lost)
+  const node = await two.enroll()
+  assert.equal(node.id, lost.id)
+  const again = { ...lost, agent: node.agent }
+  assert.equal(await heard(again), 'offer')
+  assert.equal((await deliver(again)).status, 404)
+  two.forget()
+  const offer = () => node.agent.post(`/nodes/${node.id}/recording-jobs/offer`, { note: lost.note })
+  const { json, status } = await offer()
+  assert.deepEqual([status, json.data.id, json.data.failureReason], [200, lost.jobId, 'lease_expired'])
+  assert.deepEqual(two.trail(), ['recording_jobs.offer.succeeded succeeded'])
+  assert.equal((await offer()).status, 200)
+  assert.equal((await deliver(again)).status, 201)
+  const { data } = (await two.as('admin').get(`/recordings/${lost.recordingId}`)).json
+  assert.deepEqual([data.name, data.tags, data.status, data.cached], ['Lecture 7', ['physics'], 'cached', true])
+  assert.equal((await two.as('admin').get('/recordings')).json.data.length, 1)
+  assert.equal(await heard(again), 'hold')
+  await one.close()
+  await two.close()
+})
+
+test('a note opens for the recorder it was given to alone, and nothing else is one', async () => {
+  const [one, two] = [kit(REPLICATED), kit(REPLICATED)]
+  const { note } = await claimed(one)
+  await two.enroll()
+  const thief = await two.enroll('Thief')
+  for (const text of [note, 'enc.v1:a:b:c', 'x', `${note}A`]) {
+    const answer = await thief.agent.post(`/nodes/${thief.id}/recording-jobs/offer`, { note: text })
+    assert.deepEqual([answer.status, answer.json.reason], [400, 'invalid_note'])
+  }
+  assert.deepEqual(two.rows('SELECT id FROM recordings'), [])
+  await one.close()
+  await two.close()
+})
+
+test('a take that was lost is no capture under way: what the device is to record next begins', async () => {
+  const [one, two] = [kit(REPLICATED), kit(REPLICATED)]
+  const other = await one.enroll('Other')
+  // Ids count from one in either world.
+  await one.as('admin').post('/recordings', { durationSeconds: 10, nodeId: other.id })
+  const lost = await claimed(one)
+  await two.enroll('Other')
+  const node = await two.enroll()
+  await node.agent.post(`/nodes/${node.id}/recording-jobs/offer`, { note: lost.note })
+  const begun = await two.as('admin').post('/recordings', { durationSeconds: 10, nodeId: node.id })
+  assert.equal(begun.status, 202, begun.text)
+  await one.close()
+  await two.close()
+})

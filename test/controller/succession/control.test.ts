@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import * as net from 'node:net'
+import * as path from 'node:path'
+import { test } from 'node:test'
+import { listenForWishes, sendWish } from '../../../src/controller/succession/control.ts'
+import type { Wish } from '../../../src/controller/succession/takeover.ts'
+import { scratchDir } from '../../kit/scratch.ts'
+
+test('what is no whole wish is refused, and nothing is carried out', async (t) => {
+  const dir = scratchDir('roomtone-wishes-')
+  const carried: Wish[] = []
+  const wishes = await listenForWishes(dir, async (wish) => {
+    carried.push(wish)
+    return 'done'
+  })
+  t.after(() => wishes.close())
+  for (const line of ['[]', '{}', 'null', '"planned"', '{"planned":false}', '{"force":1,"planned":true}', 'not json']) {
+    const socket = net.connect(path.join(dir, 'standby.sock'))
+    socket.write(`${line}\n`)
+    const [answer] = await once(socket, 'data')
+    assert.match(String(answer), /"refused":"This is no wish to take over/, line)
+    socket.destroy()
+  }
+  assert.deepEqual(carried, [])
+  assert.equal(await sendWish(dir, { force: false, planned: true }, () => {}), 'done')
+  assert.deepEqual(carried, [{ force: false, planned: true }])
+})
