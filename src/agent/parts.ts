@@ -91,12 +91,6 @@ export const inventoryOptions = (
 /** Where the highest term of a controller is kept that this recorder has seen. */
 export const termFileOf = ({ agentDir }: AgentConfig['settings']): string => path.join(agentDir, 'controller-term.json')
 
-/** What is reported of a term that cannot be kept, and once it can. */
-const termTold = (fault: unknown, path: string): Parameters<Report>[0] =>
-  fault === undefined
-    ? { severity: 'info', type: 'agent.system.term_not_kept_recovered' }
-    : { details: { error: faultWords(fault), path }, severity: 'warning', type: 'agent.system.term_not_kept' }
-
 /** The link of somebody who joins a controller: it may be another one than before, and its terms begin anew. */
 export const openJoiningLink = ({ settings }: AgentConfig): Link =>
   createLink({
@@ -105,6 +99,19 @@ export const openJoiningLink = ({ settings }: AgentConfig): Link =>
   })
 
 type LinkEvents = Pick<Parameters<typeof createLink>[0], 'moved' | 'termKept'>
+
+/** What is told of a link to two boxes. */
+const linkEvents = (log: Log, settings: AgentConfig['settings'], report: Report): LinkEvents => ({
+  moved: (url) => log.warn('the controller is at its other address from now on', { url }),
+  termKept: (fault) =>
+    fault === undefined
+      ? report({ severity: 'info', type: 'agent.system.term_not_kept_recovered' })
+      : report({
+          details: { error: faultWords(fault), path: termFileOf(settings) },
+          severity: 'warning',
+          type: 'agent.system.term_not_kept',
+        }),
+})
 
 export const openLink = ({ settings }: AgentConfig, token: () => string | undefined, events: LinkEvents = {}): Link => {
   const termFile = termFileOf(settings)
@@ -274,10 +281,11 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const told = createTold(settings)
   const lock = await lockDirectory(settings.agentDir, () => toldText(told))
   const token = createToken(config.controllerToken, (sentence) => log.warn(sentence))
-  const link = openLink(config, token.current, {
-    moved: (url) => log.warn('the controller is at its other address from now on', { url }),
-    termKept: (fault) => health.report(termTold(fault, termFileOf(settings))),
-  })
+  const link = openLink(
+    config,
+    token.current,
+    linkEvents(log, settings, (happening) => health.report(happening)),
+  )
   const health = healthOf(config, log, link, token)
   const calendar = createCalendar(systemClock)
   await health.start()
