@@ -1,8 +1,8 @@
 // One simulated day of a site, with what goes wrong on it.
-import { arm, type Fault, type Kind, planFaults } from './faults.ts'
+import { arm, type Fault, type Kind, planFaults, planStoreFaults } from './faults.ts'
 import type { Network } from './network.ts'
 import { Random } from './random.ts'
-import { DAY, HOUR, type Lesson, MINUTE, type Scale, Site } from './site.ts'
+import { DAY, HOUR, hasStore, type Lesson, MINUTE, type Scale, Site } from './site.ts'
 import type { Time } from './time.ts'
 import { Truth } from './truth.ts'
 
@@ -47,7 +47,8 @@ export async function day(asked: DayAsked) {
   await site.open()
   const end = hours * HOUR
   const random = new Random(seed, 2)
-  const faults = planFaults(site, random, asked.faults, kinds)
+  const ofStore = hasStore(seed) ? planStoreFaults(site, new Random(seed, 4), Math.ceil(asked.faults / 2)) : []
+  const faults = [...planFaults(site, random, asked.faults, kinds), ...ofStore]
   if (verbose) for (const what of [...site.lessons.map(planned), ...faults.map(said)]) print(`  ${what}`)
   arm(site, faults, random)
   const truth = new Truth(site, faults)

@@ -3,6 +3,7 @@ import type { Box } from './box.ts'
 import { goodLine } from './network.ts'
 import type { Random } from './random.ts'
 import { HOUR, MINUTE, type Site } from './site.ts'
+import { STORE } from './store.ts'
 
 export const KINDS = [
   'line.cut',
@@ -50,6 +51,17 @@ const OF_RECORDERS: ReadonlySet<Kind> = new Set([
   'line.slow',
 ])
 
+const OF_LINES = KINDS.filter((kind) => kind.startsWith('line.') && kind !== 'line.repeats')
+
+/** What goes wrong between the controller and its store. */
+export function planStoreFaults(site: Site, random: Random, count: number): Fault[] {
+  return Array.from({ length: count }, () => {
+    const kind = random.pick(OF_LINES)
+    const from = random.whole(10 * MINUTE, site.scale.hours * HOUR)
+    return { from, kind, to: from + Math.ceil(random.skewed(1, LONGEST[kind]) * 1000), who: STORE }
+  })
+}
+
 /** So many faults, most of them where something is recorded. */
 export function planFaults(site: Site, random: Random, count: number, kinds: readonly Kind[]): Fault[] {
   return Array.from({ length: count }, () => {
@@ -82,7 +94,7 @@ export function arm(site: Site, faults: readonly Fault[], random: Random): void 
 const boxOf = (site: Site, who: string): Box => (who === 'controller' ? site.controller : site.recorders.get(who)!)
 
 function begin(site: Site, { kind, who }: Fault, random: Random): () => void {
-  const box = boxOf(site, who)
+  const box = who === STORE ? site.controller : boxOf(site, who)
   const recorder = site.recorders.get(who)
   if (kind === 'kill' || kind === 'power') return down(box, kind)
   if (kind === 'disk.full') return change(box.disk, 'taken', box.disk.capacity, 0)

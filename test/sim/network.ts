@@ -3,6 +3,7 @@ import { EventEmitter } from 'node:events'
 import type * as http from 'node:http'
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 import { Readable, Writable } from 'node:stream'
+import { ObjectStore, StoreAsking } from './store.ts'
 import type { Life, Time } from './time.ts'
 
 const require = createRequire(import.meta.url)
@@ -45,6 +46,7 @@ const KEEP_ALIVE_MS = 11_000
 export class Network {
   listening: Listening | undefined
   readonly lines = new Map<string, Line>()
+  store = new ObjectStore()
   /** Told of every answer that leaves the controller, whether or not it arrives. */
   onAnswered: (asked: Asked, status: number, body: Buffer) => void = () => {}
   /** Called once, when the controller has acknowledged something. */
@@ -60,6 +62,7 @@ export class Network {
   /** Another world: everybody is gone. */
   begin(): void {
     this.listening = undefined
+    this.store = new ObjectStore()
     this.lines.clear()
     this.requests = 0
     this.#pending.clear()
@@ -95,7 +98,7 @@ export interface Asked {
   url: URL
 }
 
-const broken = (code: string): Error => Object.assign(new Error(code), { code })
+export const broken = (code: string): Error => Object.assign(new Error(code), { code })
 
 /** The controller's side of one request. */
 class Arrival extends Readable {
@@ -123,7 +126,7 @@ class Arrival extends Readable {
 }
 
 /** What the recorder gets: a `http.IncomingMessage`, as far as the client looks. */
-class Answered extends Readable {
+export class Answered extends Readable {
   complete = false
   readonly headers: http.IncomingHttpHeaders
   readonly statusCode: number
@@ -296,10 +299,11 @@ class Asking extends Writable {
 /** For good: this process reaches nobody else any more. */
 export function installNetwork(network: Network): void {
   const client = require('node:http')
-  client.request = (url: URL, options: Options) => {
+  client.request = (to: URL | http.RequestOptions, how: Options | ((answered: Answered) => void)) => {
     const life = network.time.current
     if (!life) throw new Error('a request of nobody')
-    return new Asking(network, life, url, options)
+    if (to instanceof URL) return new Asking(network, life, to, how as Options)
+    return new StoreAsking(network, life, to, how as (answered: Answered) => void)
   }
   syncBuiltinESMExports()
 }

@@ -36,6 +36,7 @@ installPrograms(time, (life) => {
 installNetwork(network)
 const { day } = await import('./day.ts')
 const { KINDS } = await import('./faults.ts')
+const { hasStore } = await import('./site.ts')
 const wanted = values.kinds.split(',')
 const chosen = KINDS.filter((kind) => wanted.some((start) => kind.startsWith(start)))
 const unknown = wanted.filter((start) => !KINDS.some((kind) => kind.startsWith(start)))
@@ -45,6 +46,8 @@ process.on('unhandledRejection', (e) => time.onCrash(time.current, e))
 const named = values.worlds.split(',').map((world) => world.split(':').map(Number) as [seed: number, faults: number])
 const counted = Array.from({ length: Number(values.days) }, (_, n) => [Number(values.seed) + n, Number(values.faults)])
 const worlds = values.worlds === '' ? counted : named
+// In no simulated time.
+if (worlds.some(([seed = 0]) => hasStore(seed))) await import('@aws-sdk/client-s3')
 let failed = 0
 for (const [seed = 0, faults = 0] of worlds) {
   const began = process.cpuUsage()

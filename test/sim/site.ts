@@ -7,6 +7,7 @@ import { real } from './disk.ts'
 import { goodLine, type Network } from './network.ts'
 import { Random } from './random.ts'
 import { RecorderBox } from './recorderbox.ts'
+import { STORE } from './store.ts'
 import type { Time } from './time.ts'
 
 export interface Scale {
@@ -27,6 +28,9 @@ export interface Lesson {
   scheduleId: string
   seconds: number
 }
+
+/** Sites of these seeds send their takes on. */
+export const hasStore = (seed: number): boolean => seed % 5 === 0
 
 export const MINUTE = 60_000
 export const HOUR = 60 * MINUTE
@@ -59,6 +63,7 @@ export class Site {
   readonly #folder: string
   readonly #random: Random
   readonly #seed: number
+  readonly #uploadPolicyIds: string[] = []
   /** Decides how lessons are recorded. */
   readonly #taste: Random
 
@@ -102,6 +107,7 @@ export class Site {
     await this.time.runUntil(this.time.now + 10_000)
     this.#admin()
     const profiles = [await this.#profile('Plain'), await this.#profile('In pieces', { chunkSeconds: 60 })]
+    if (hasStore(this.#seed)) await this.#destination()
     for (let n = 1; n <= this.scale.rooms; n++) await this.#furnish(`Room ${n}`)
     await this.time.runUntil(this.time.now + 60_000)
     for (const room of this.recorders.keys()) await this.#book(room, profiles)
@@ -110,6 +116,28 @@ export class Site {
   async #profile(name: string, more: object = {}): Promise<string> {
     const body = { channelMode: 'mono', codec: 'wav', enhancement: null, name, ...more }
     return (await this.ask('POST', '/settings/recording-profiles', body)).data.id
+  }
+
+  /** For every take: the policy that is there is given a destination. */
+  async #destination(): Promise<void> {
+    const s3 = { accessKeyId: 'simulated', bucket: 'takes', endpoint: `http://${STORE}:9000`, forcePathStyle: true }
+    const { data } = await this.ask('POST', '/settings/upload-destinations', {
+      ...{ displayName: 'Store', enabled: true, kind: 's3', s3, s3SecretAccessKey: 'simulated-secret' },
+    })
+    const { data: policy } = await this.ask('POST', '/settings/upload-policies', {
+      ...{
+        destinationId: data.id,
+        enabled: true,
+        maxAttempts: 100,
+        name: 'To the store',
+        trigger: 'on_recording_cached',
+      },
+    })
+    this.#uploadPolicyIds.push(policy.id)
+  }
+
+  get sendsOn(): boolean {
+    return hasStore(this.#seed)
   }
 
   #admin(): void {
@@ -164,7 +192,7 @@ export class Site {
       const body = {
         ...{ captureInterfaceId, name: `${room} ${n}`, nodeId, recordingProfileId, room, timezone: ZONE },
         recurrence: { endTime: clock(onTheWall(at) + minutes), mode: 'daily', startTime: clock(onTheWall(at)) },
-        ...{ folderTemplate: 'Lessons', titleTemplate: '{{schedule.name}}' },
+        ...{ folderTemplate: 'Lessons', titleTemplate: '{{schedule.name}}', uploadPolicyIds: this.#uploadPolicyIds },
       }
       const { data } = await this.ask('POST', '/schedules', body)
       this.lessons.push({ at: start * MINUTE, room, scheduleId: data.id, seconds: minutes * 60 })

@@ -170,6 +170,7 @@ export class Truth {
     this.everyMinute()
     this.acknowledged(true)
     for (const lesson of this.#site.lessons) this.#slot(lesson)
+    this.#uploads()
     for (const [room, { takesDir }] of this.#site.recorders) {
       const left = real.existsSync(takesDir) ? real.readdirSync(takesDir) : []
       if (left.length > 0) this.#false(`${room} still has ${left.join(', ')}`)
@@ -178,6 +179,24 @@ export class Truth {
     const parts = real.existsSync(incoming) ? real.readdirSync(incoming) : []
     if (parts.length > this.#site.lessons.length)
       this.#false(`the controller still has ${parts.length} parts of uploads`)
+  }
+
+  /** Every take is on its way to the store; what is said to be there is there, byte for byte, and nothing is given up. */
+  #uploads(): void {
+    const unsent = this.#rows<{ id: string }>(
+      `SELECT recording_id AS id FROM recording_files
+       WHERE rendition = 'primary' AND recording_id NOT IN (SELECT recording_id FROM upload_queue)`,
+    )
+    if (this.#site.sendsOn) for (const { id } of unsent) this.#false(`${id} is not on its way to the store`)
+    for (const { checksum, error, id, status } of this.#rows<Record<'checksum' | 'error' | 'id' | 'status', string>>(
+      'SELECT id, status, checksum, last_error AS error FROM upload_queue',
+    )) {
+      const held = this.#site.network.store.ofUpload(id)
+      const due = this.#faults.length === 0 && status !== 'succeeded'
+      if (status === 'failed' || due) this.#false(`upload ${id} is ${status}: ${error}`)
+      if (status === 'succeeded' && `sha256:${held?.sha256}` !== checksum)
+        this.#false(`upload ${id} is said to be at the store, and is not`)
+    }
   }
 
   /** Faults of the room or the controller within these times. */
