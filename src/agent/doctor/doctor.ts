@@ -10,7 +10,7 @@ import { compareVersions } from '../../system/host/release.rules.ts'
 import { servingOf } from '../../system/host/serving.ts'
 import { tlsOptions } from '../../system/host/trust.ts'
 import { advice, command, type DeviceFindings, type DoctorReport, type Finding, type Fix } from '../../wire/doctor.ts'
-import { API_PREFIX } from '../../wire/headers.ts'
+import { API_PREFIX, HEADERS } from '../../wire/headers.ts'
 import { shellWord } from '../../wire/install.ts'
 import type { AgentConfig } from '../config.ts'
 import type { InventoryOptions } from '../inventory/inventory.ts'
@@ -99,7 +99,7 @@ const reachedBy = ({ settings }: AgentConfig): Reached => ({
 function servingUrl({ settings }: AgentConfig, { allowInsecure, trust, url }: Reached, signal: AbortSignal) {
   const { standbyUrl } = settings
   if (standbyUrl === undefined) return url
-  return servingOf([url, standbyUrl], { signal, tls: tlsOptions(trust, allowInsecure) })
+  return servingOf([url, standbyUrl], { signal, termHeader: HEADERS.term, tls: tlsOptions(trust, allowInsecure) })
 }
 
 const SILENT = skipped('No controller answers (controller.tls)')

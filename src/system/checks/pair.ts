@@ -1,6 +1,7 @@
 // Whether both boxes of a controller answer, and are those of one pair (docs/standby.md).
 import { faultWords } from '../../kernel/words.ts'
 import { advice, type Finding } from '../../wire/doctor.ts'
+import { HEADERS } from '../../wire/headers.ts'
 import { shellWord } from '../../wire/install.ts'
 import { askBox, type BoxAnswer } from '../host/serving.ts'
 import { tlsOptions } from '../host/trust.ts'
@@ -19,7 +20,7 @@ type Answer = BoxAnswer | undefined
 export async function pairOf(reached: Reached, { name, url }: Second, signal: AbortSignal): Promise<Finding> {
   const { allowInsecure, names, trust, url: first } = reached
   if (url === undefined) return skipped(`${name} is not set: this controller is one box`)
-  const options = { signal, tls: tlsOptions(trust, allowInsecure) }
+  const options = { signal, termHeader: HEADERS.term, tls: tlsOptions(trust, allowInsecure) }
   let why: unknown
   const ask = (at: string): Promise<Answer> =>
     askBox(at, '/readyz', options).catch((e) => {

@@ -1,8 +1,12 @@
 // Which of the two boxes of a controller is the controller now (docs/standby.md).
 import * as http from '../../kernel/http.ts'
-import { HEADERS } from '../../wire/headers.ts'
 
-type Tls = NonNullable<http.Question['tls']>
+interface Asking {
+  signal: AbortSignal
+  /** The header in which each box tells its term. */
+  termHeader: string
+  tls: NonNullable<http.Question['tls']>
+}
 
 const PATIENCE_MS = 5000
 const MAX_BYTES = 64 * 1024
@@ -14,17 +18,13 @@ export interface BoxAnswer extends http.Answer {
 }
 
 /** What a box answers to a path, in short time. @throws NoAnswer */
-export async function askBox(
-  url: string,
-  path: string,
-  { signal, tls }: { signal: AbortSignal; tls: Tls },
-): Promise<BoxAnswer> {
+export async function askBox(url: string, path: string, { signal, termHeader, tls }: Asking): Promise<BoxAnswer> {
   const address = new URL(`${url.replace(/\/+$/, '')}${path}`)
   const patience = { connectMs: PATIENCE_MS, maxBytes: MAX_BYTES, timeoutMs: PATIENCE_MS }
   const headers = { accept: 'application/json' }
   const secure = address.protocol === 'https:' ? { tls } : {}
   const answer = await http.ask({ ...patience, ...secure, headers, method: 'GET', signal, url: address })
-  const term = Number(answer.headers[HEADERS.term])
+  const term = Number(answer.headers[termHeader])
   return { ...answer, term: Number.isSafeInteger(term) && term > 0 ? term : 0 }
 }
 
@@ -32,10 +32,7 @@ export async function askBox(
  * The address to use: of two that answer as the controller the one with the higher term, as recorders choose; the first where
  * none does. A single one is not asked. @throws the signal's reason when aborted
  */
-export async function servingOf(
-  urls: readonly [string, ...string[]],
-  options: { signal: AbortSignal; tls: Tls },
-): Promise<string> {
+export async function servingOf(urls: readonly [string, ...string[]], options: Asking): Promise<string> {
   const [first] = urls
   if (urls.length === 1) return first
   const asked = await Promise.all(

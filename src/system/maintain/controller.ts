@@ -8,6 +8,7 @@ import { counted, NoAnswer, send } from '../../kernel/http.ts'
 import { isLoopback } from '../../kernel/loopback.ts'
 import { isOn } from '../../kernel/settings.ts'
 import { faultWords } from '../../kernel/words.ts'
+import { HEADERS } from '../../wire/headers.ts'
 import { servingOf } from '../host/serving.ts'
 import { tlsAdvice, tlsOptions } from '../host/trust.ts'
 import { maintenanceError } from './error.ts'
@@ -43,7 +44,9 @@ export function depotOf(settings: Settings, token: string | undefined): Depot {
   const [tls] = boxes.map((url) => trusted(baseOf(url, node), settings))
   let serving: Promise<string> | undefined
   const chosen = async (): Promise<URL> => {
-    serving ??= servingOf(boxes, { signal: AbortSignal.timeout(CHOICE_MS), tls: tls ?? {} })
+    serving ??= servingOf(boxes, {
+      ...{ signal: AbortSignal.timeout(CHOICE_MS), termHeader: HEADERS.term, tls: tls ?? {} },
+    })
     return baseOf(await serving, node)
   }
   const get = async <T>(name: string, take: (response: IncomingMessage) => Promise<T>): Promise<T> => {

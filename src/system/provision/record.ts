@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { UserError } from '../../kernel/fail.ts'
 import { sizeText } from '../../kernel/size.ts'
 import { faultWords } from '../../kernel/words.ts'
+import { HEADERS } from '../../wire/headers.ts'
 import type { Recording, RecordingStart } from '../../wire/recordings.ts'
 import { ask, download } from '../host/ask.ts'
 import { servingOf } from '../host/serving.ts'
@@ -112,7 +113,7 @@ async function atController(config: TakeConfig, signal: AbortSignal): Promise<Ta
   const { controller, standbyUrl } = config
   const { allowInsecure, ca, url } = controller
   const tls = tlsOptions({ ca }, allowInsecure)
-  const serving = await servingOf([url, ...(standbyUrl ? [standbyUrl] : [])], { signal, tls })
+  const serving = await servingOf([url, ...(standbyUrl ? [standbyUrl] : [])], { signal, termHeader: HEADERS.term, tls })
   return { ...config, controller: { ...controller, url: serving } }
 }
 

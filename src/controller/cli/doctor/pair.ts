@@ -3,8 +3,10 @@ import { systemClock } from '../../../kernel/clock.ts'
 import * as http from '../../../kernel/http.ts'
 import { counted, faultWords } from '../../../kernel/words.ts'
 import { fail, ok, skipped } from '../../../system/checks/examine.ts'
+import { UNITS } from '../../../system/host/places.ts'
 import { askBox } from '../../../system/host/serving.ts'
-import { advice, command, type Finding } from '../../../wire/doctor.ts'
+import { advice, type Finding } from '../../../wire/doctor.ts'
+import { HEADERS } from '../../../wire/headers.ts'
 import type { Lease } from '../../../wire/lease.ts'
 import type { Config } from '../../config.ts'
 import { leaseStore } from '../../succession/lease.s3.ts'
@@ -18,7 +20,7 @@ const RENEWALS = 3
 const OLD_SECONDS = 300
 
 const ALONE = skipped('This controller is one box: SVC_LEASE_URL is not set')
-const LOG = command('sudo journalctl -u roomtone-controller -n 100')
+const inLog = (words: string) => advice(words, `sudo journalctl -u ${UNITS.controller} -n 100`)
 
 type Look = (signal: AbortSignal) => Promise<Finding>
 
@@ -45,7 +47,7 @@ export function pairChecks({ pair }: Config): Record<'copy' | 'lease' | 'other',
       } catch (e) {
         return fail(
           `The lease cannot be read: ${faultWords(e)}`,
-          advice('Check SVC_LEASE_URL and the keys of its bucket. What the controller says:', LOG),
+          inLog('Check SVC_LEASE_URL and the keys of its bucket. What the controller says:'),
         )
       }
     },
@@ -67,7 +69,7 @@ export function judgeLease(lease: Lease | undefined, { ttlMs, url }: Pick<PairSe
   if (!lease)
     return fail(
       'Nobody holds the lease',
-      advice('Start the controller with the same SVC_LEASE_URL; what this box says:', LOG),
+      inLog('Start the controller with the same SVC_LEASE_URL; what this box says:'),
     )
   const { holder, renewedAt, term } = lease
   const who = holder.url === url ? 'This box' : `${holder.name} (${holder.url})`
@@ -75,7 +77,7 @@ export function judgeLease(lease: Lease | undefined, { ttlMs, url }: Pick<PairSe
   const said = `${who} holds the lease, term ${term}, and renewed it ${counted(ago, 'second')} ago`
   if (ago * 1000 <= RENEWALS * ttlMs) return ok(said)
   return holder.url === url
-    ? fail(said, advice('The controller does not run, or does not reach the bucket; what it says:', LOG))
+    ? fail(said, inLog('The controller does not run, or does not reach the bucket; what it says:'))
     : fail(said, advice('Look at that box. If it is lost, on this one:', 'sudo roomtone takeover --unplanned'))
 }
 
@@ -84,15 +86,14 @@ async function otherOf({ url }: PairSettings, { holder, term }: Lease, signal: A
   if (holder.url === url) return skipped('This box is the controller: whether the other one follows is checked there')
   try {
     // Nothing is told to it: whether the controller is there is all that counts.
-    const answer = await askBox(holder.url, '/readyz', { signal, tls: { rejectUnauthorized: false } })
+    const answer = await askBox(holder.url, '/readyz', {
+      ...{ signal, termHeader: HEADERS.term, tls: { rejectUnauthorized: false } },
+    })
     if (answer.status === 200 && answer.term === term)
       return ok(`${holder.name} answers at ${holder.url} as the controller`)
     const what =
       answer.term === term ? 'does not serve' : `is no box of this pair (term ${answer.term}, the lease has ${term})`
-    return fail(
-      `What answers at ${holder.url} ${what}`,
-      advice(`Check SVC_PUBLIC_URL of ${holder.name}, and its log: ${LOG}`),
-    )
+    return fail(`What answers at ${holder.url} ${what}`, advice(`Check SVC_PUBLIC_URL of ${holder.name}, and its log`))
   } catch (e) {
     if (!(e instanceof http.NoAnswer)) throw e
     return fail(
@@ -117,7 +118,7 @@ async function copyOf(pair: PairSettings, { term }: Lease, signal: AbortSignal):
   } catch (e) {
     return fail(
       `The replica cannot be read: ${faultWords(e)}`,
-      advice('Check SVC_REPLICA_URL and the keys of its bucket. What the controller says:', LOG),
+      inLog('Check SVC_REPLICA_URL and the keys of its bucket. What the controller says:'),
     )
   } finally {
     bucket.close()
@@ -127,7 +128,7 @@ async function copyOf(pair: PairSettings, { term }: Lease, signal: AbortSignal):
 
 /** `newest`: when the last piece of the replica was written, unix ms, by the store's clock. */
 export function judgeCopy(newest: number | undefined, term: number, now: number): Finding {
-  const fix = advice('Litestream is started by the controller; what it says, on the controller:', LOG)
+  const fix = inLog('Litestream is started by the controller; what it says, on the controller:')
   if (newest === undefined) return fail(`There is no replica of term ${term}: another box could not take over`, fix)
   const age = Math.max(0, Math.round((now - newest) / 1000))
   const said = `The replica of term ${term} was last written ${counted(age, 'second')} ago`
