@@ -5,9 +5,9 @@ import { test } from 'node:test'
 import { stamps, stretchesOf } from './sound.ts'
 import { flawsOf, type Take } from './take.ts'
 
-// All twenty, or the two of ten whose turn it is (scripts/test).
+// All twenty, or the one of five whose turn it is (scripts/test).
 const { TEST_TURN: turn } = process.env
-const seeds = Array.from({ length: turn === undefined ? 20 : 2 }, (_, n) => 1001 + 2 * Number(turn ?? 0) + n)
+const seeds = Array.from({ length: turn === undefined ? 20 : 1 }, (_, n) => 1001 + Number(turn ?? 0) + n)
 /** A quiet one, those on which things go wrong, and the first of them once more. */
 const WORLDS = ['1:0', ...seeds.map((seed) => `${seed}:6`), `${seeds[0]}:6`]
 /** A world changes the clock, the disk and the network of its process: they have one of their own, and share what it loads. */
@@ -34,7 +34,7 @@ test('a seed is a world: the same one goes the same way, whatever was before it,
   const traces = [...said.matchAll(/trace (-?\d+)/g)].map(([, trace]) => trace)
   assert.equal(traces.length, WORLDS.length, said)
   assert.equal(traces.at(-1), traces[1])
-  assert.notEqual(traces[2], traces[1])
+  assert.notEqual(traces[0], traces[1])
 })
 
 const RATE = 8000
