@@ -108,9 +108,16 @@ export class PowerDisk {
     run('mount', '-o', 'remount,abort', this.at)
   }
 
-  /** After `abort`: mounted anew, by a machine that was started anew. Nobody may use it meanwhile. */
+  /**
+   * After `abort`: what the platter has, mounted by a machine that was started anew. Nobody may use it meanwhile. It is a
+   * copy: while anything holds on to the damaged one, the same image would be that again.
+   */
   mend(): void {
+    const before = this.#file
+    this.#copyTo(`${this.#image}${this.#generation + 1}`)
+    this.#generation++
     this.unmount()
+    fs.rmSync(before)
     this.#mount()
   }
 

@@ -126,6 +126,7 @@ export async function linkRounds(count: number, seed: number, tell: (line: strin
   const worker = async () => {
     while (made < count) {
       if (++made % every === 0) memory.push(heldMiB())
+      if (made % (10 * every) === 0) tell(`${made} answers, ${memory.at(-1)!.toFixed(0)} MiB held`)
       const call = d.of(calls)
       await call().then(
         () => ends.took++,

@@ -1,4 +1,5 @@
 // What may come in place of a controller's answer, byte for byte on the connection; each ends it.
+import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Dice, mutated, value } from '../sweeps/fuzz.ts'
@@ -13,6 +14,7 @@ type Twist = (d: Dice, said: Said, socket: Socket) => Promise<void> | void
 
 /** More than any agent may take for an answer. */
 const ENDLESS_BYTES = 16 * 2 ** 20
+const POUR_MS = 5000
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 const head = (status: number | string, headers: Record<string, string>): string =>
@@ -40,9 +42,11 @@ const parsed = ({ body }: Said): unknown => {
 const noise = (d: Dice, most: number): Buffer => Buffer.from(Array.from({ length: d.below(most) }, () => d.below(256)))
 
 /** Writes as long as the other side reads, up to a bound. */
-async function pour(socket: Socket, piece: string | Buffer): Promise<void> {
+async function pour(socket: Socket, piece: string): Promise<void> {
+  const signal = AbortSignal.timeout(POUR_MS)
   for (let sent = 0; sent < ENDLESS_BYTES && socket.writable; sent += piece.length)
-    if (!socket.write(piece)) await Promise.race([new Promise((done) => socket.once('drain', done)), sleep(200)])
+    // Nobody reads any more.
+    if (!socket.write(piece)) await once(socket, 'drain', { signal }).catch(() => socket.destroy())
   socket.destroy()
 }
 
