@@ -281,11 +281,8 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const told = createTold(settings)
   const lock = await lockDirectory(settings.agentDir, () => toldText(told))
   const token = createToken(config.controllerToken, (sentence) => log.warn(sentence))
-  const link = openLink(
-    config,
-    token.current,
-    linkEvents(log, settings, (happening) => health.report(happening)),
-  )
+  const events = linkEvents(log, settings, (happening) => health.report(happening))
+  const link = openLink(config, token.current, events)
   const health = healthOf(config, log, link, token)
   const calendar = createCalendar(systemClock)
   await health.start()

@@ -60,6 +60,7 @@ export interface EventMap {
     queued: Collected<object>
     recordingId: string
   }
+  /** Recorders that keep its take are to let go of it. */
   'recording.deleted': { id: string }
   /** A join of the chunks of a take was made, failed or was broken off. */
   'recording.join_ended': { id: string }
