@@ -61,7 +61,9 @@ export class StoreAsking extends Writable {
     connecting: true,
     destroy: () => this.destroy(),
     setKeepAlive: () => {},
-    setTimeout: (ms: number, late: () => void) => void (this.#silence = setTimeout(late, ms)),
+    setTimeout: (ms: number, late: () => void) => {
+      this.#silence = setTimeout(late, ms)
+    },
   })
   readonly #life: Life
   readonly #line: Line

@@ -198,8 +198,7 @@ export class Feed {
         format: this.#stream,
         onFrames: (frames, at) => this.#deliver(frames, at),
         onOverrun: (seconds) => {
-          this.#lag?.told()
-          this.#hole('device', Math.round(seconds * this.#stream.rate))
+          this.#hole('device', this.#told(seconds * 1000))
         },
         patience: { graceMs: settings.growthGraceSeconds * 1000, stalledMs: settings.stalledSeconds * 1000 },
       })
@@ -259,11 +258,17 @@ export class Feed {
     return true
   }
 
+  /** The frames that are missing of what the source says it lost. */
+  #told(ms: number): number {
+    this.#lag?.told()
+    const missing = this.#lag?.missing(this.#deps.clock.monotonic(), this.#frames, ms) ?? ms
+    return Math.round((missing / 1000) * this.#stream.rate)
+  }
+
   #hole(cause: 'device' | 'clock', frames: number): void {
     // Reported before the first frame, or after the last taker has left.
     if (frames <= 0 || !this.#opening) return
     this.#frames += frames
-    this.#lag?.restart()
     for (const taker of [...this.takers]) taker.hole({ cause, device: this.#deps.device.name, frames })
     this.#deps.bus.gap(this.#opening, frames / this.#stream.rate)
   }

@@ -11,6 +11,13 @@ const WINDOW_ARRIVALS = 6
  * works off an offset, a share of the rest each second. A card's crystal is off by 200 ppm.
  */
 const SLEW_MS = 20
+/**
+ * A step shows in one window. What rises by as much as this in several short windows in a row is a clock that is far behind and
+ * is being set right: the kernel works off up to 0.4 s, chrony a twelfth of each second.
+ */
+const CLIMB_MS = { least: 15, most: 150 }
+const CLIMBS = 3
+const CLIMB_WINDOW_MS = 3000
 /** Windows after the words of a source that lost something, in which the clock says whether it was more than that. */
 const WINDOWS_TOLD = 4
 /** Windows in a row that have to agree on a step ... */
@@ -22,6 +29,8 @@ const STALL_MS = 600
 /** How long nothing may have caught up with such a step; what is found then has its place within a second. */
 const STALL_SEEN_MS = 750
 const STALL_ARRIVALS = 4
+/** Of a source that says nothing what swings by more than this is a deep buffer that is read in bursts. */
+const SWING_MS = 150
 
 interface Window {
   arrivals: number
@@ -56,6 +65,10 @@ export class Lag {
   #agreed = 0
   /** Smallest lag of the window before this one. */
   #before: number | undefined
+  /** Rises in a row that a clock may be. */
+  #climbs = 0
+  /** When a window was judged last. */
+  #judgedAt: number | undefined
   readonly #rate: number
   #reference: number | undefined
   #stall: Stall | undefined
@@ -92,6 +105,16 @@ export class Lag {
     this.#windowsTold = WINDOWS_TOLD
   }
 
+  /**
+   * Of `ms` that the source says it lost, those that are missing: what the clock has found already is in the frames. All of
+   * them while too little was heard to know.
+   */
+  missing(now: number, frames: number, ms: number): number {
+    if (this.#reference === undefined) return ms
+    const lag = now - (frames / this.#rate) * 1000
+    return Math.max(0, Math.min(ms, lag - this.#reference))
+  }
+
   /** Ms for which the source stood still a moment ago, mostly 0. */
   #stood(now: number, lag: number): number {
     const usual = Math.min(this.#reference ?? Number.POSITIVE_INFINITY, this.#window?.least ?? Number.POSITIVE_INFINITY)
@@ -99,13 +122,17 @@ export class Lag {
       this.#stall = undefined
       return 0
     }
-    // What falls is a backlog that is being read.
-    if (this.#stall && lag < this.#stall.first - LEAST_MS) this.#stall = undefined
+    if (this.#stall && this.#isBuffered(this.#stall, lag)) this.#stall = undefined
     this.#stall ??= { arrivals: 0, first: lag, least: lag, since: now }
     const stall = this.#stall
     stall.arrivals++
     stall.least = Math.min(stall.least, lag)
     return now - stall.since >= STALL_SEEN_MS && stall.arrivals >= STALL_ARRIVALS ? stall.least - usual : 0
+  }
+
+  /** What falls is a backlog that is being read. */
+  #isBuffered(stall: Stall, lag: number): boolean {
+    return lag < stall.first - LEAST_MS || (!this.#tells && lag > stall.least + SWING_MS)
   }
 
   /** Ms that windows agree on to be lost. */
@@ -116,21 +143,32 @@ export class Lag {
     window.least = Math.min(window.least, lag)
     if (now - window.since < WINDOW_MS || window.arrivals < WINDOW_ARRIVALS) return 0
     this.#window = undefined
-    return this.#judge(window.least)
+    const rise = window.least - (this.#before ?? window.least)
+    this.#before = window.least
+    this.#follow(window.least, rise, now - (this.#judgedAt ?? window.since))
+    this.#judgedAt = now
+    return this.#judge(window.least, rise)
   }
 
-  #judge(least: number): number {
-    const rise = least - (this.#before ?? least)
-    this.#before = least
+  /** Moves the reference with the clocks; a loss that is being judged does not move it. */
+  #follow(least: number, rise: number, sinceMs: number): void {
+    const climbs = rise >= CLIMB_MS.least && rise <= CLIMB_MS.most && sinceMs < CLIMB_WINDOW_MS
+    this.#climbs = climbs ? this.#climbs + 1 : 0
+    const slewed = this.#agreed === 0 && rise > 0 && rise <= SLEW_MS ? rise : 0
+    const followed = (this.#reference ?? least) + slewed
+    this.#reference = this.#climbs >= CLIMBS ? least : Math.min(least, followed)
+  }
+
+  #judge(least: number, rise: number): number {
     const isTold = this.#windowsTold > 0
     if (isTold) this.#windowsTold--
-    const slewed = rise > 0 && rise <= SLEW_MS ? rise : 0
-    this.#reference = Math.min(least, (this.#reference ?? least) + slewed)
-    const lost = least - this.#reference
+    const lost = least - (this.#reference ?? least)
     if (lost <= LEAST_MS) {
       this.#agreed = 0
       return 0
     }
+    // Windows that differ do not agree.
+    if (Math.abs(rise) > SLEW_MS) this.#agreed = 0
     this.#suspected = this.#agreed === 0 ? lost : Math.min(lost, this.#suspected)
     this.#agreed++
     return this.#agreed >= (this.#tells && !isTold ? AGREEING_UNTOLD : AGREEING) ? this.#suspected : 0

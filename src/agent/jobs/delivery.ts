@@ -94,8 +94,8 @@ export class Delivery {
     const { outputs, partSeconds, partsMade } = job.state
     const first = outputs.length === 0 && partsMade === 0
     const wished = job.command.chunkSeconds ?? (this.#ctx.settings.chunkSeconds || undefined)
-    // Fixed by the first part: all parts have the same length, even if the settings change later.
-    const making = { partSeconds: first ? wished : partSeconds, ...makingOf(job, layout) }
+    // Fixed by the first part: all parts have the same length, even if the settings change later, or all are made anew.
+    const making = { partSeconds: first ? (partSeconds ?? wished) : partSeconds, ...makingOf(job, layout) }
     if (first) this.#announce(making)
     return { ...making, ctx: this.#ctx, job, over, signal: this.#signal }
   }

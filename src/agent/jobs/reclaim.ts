@@ -44,17 +44,22 @@ function keepsCopy({ settings }: JobContext, { command }: OwnedJob): boolean {
   return policy ? !policy.deleteAfterUpload : settings.keepUploaded
 }
 
-/** The lowest frame that any job sharing this file may still read; undefined when unknown. */
+/** The lowest frame that any job sharing this file may still read; undefined when unknown, or when a copy of it is kept. */
 async function lowestNeeded(ctx: JobContext, job: OwnedJob): Promise<number | undefined> {
-  const { ino } = await fs.stat(job.takeFile)
+  const { ino, nlink } = await fs.stat(job.takeFile)
   let lowest = neededFrom(job.state)
+  let links = 1
   for (const other of ctx.owned()) {
     if (other === job || !sameGroup(job, other)) continue
     // A job that has not begun may be about to join; one without its own link will copy the file at its end.
     if (other.state.status === 'claimed' || (await sizeOf(other.takeFile)) === undefined) return undefined
-    if ((await fs.stat(other.takeFile)).ino === ino) lowest = Math.min(lowest, neededFrom(other.state))
+    if ((await fs.stat(other.takeFile)).ino !== ino) continue
+    if (keepsCopy(ctx, other)) return undefined
+    links++
+    lowest = Math.min(lowest, neededFrom(other.state))
   }
-  return lowest
+  // What a delivered member left as its copy has a name that no job owns.
+  return links === nlink ? lowest : undefined
 }
 
 const sameGroup = (a: OwnedJob, b: OwnedJob): boolean =>

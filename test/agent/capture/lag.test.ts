@@ -35,6 +35,8 @@ function live({ drift = 0, late = () => 0, lost = () => 0, period = 4800, second
   return inserted
 }
 
+const NEVER = () => false
+
 test('a steady stream has no gap, whatever its blocks', () => {
   for (const period of [256, 4800, 24_000, 96_000]) assert.deepEqual(live({ period, seconds: 300 }), [])
 })
@@ -83,6 +85,42 @@ test('a clock that is being set right is no loss', () => {
   assert.deepEqual(live({ late, seconds: 600 }), [])
 })
 
+test('a clock that is far behind is set right while it is recorded, and nothing is put in', () => {
+  // What systemd-timesyncd leaves to the kernel is below 0.4 s: an eighth of the rest each second.
+  for (const told of [undefined, NEVER])
+    for (const [period, perSecond] of [
+      [1024, RATE / 1024],
+      [6000, 8],
+    ] as const)
+      for (const behind of [150, 200, 300, 400]) {
+        const late = (block: number) => behind * (1 - Math.exp(-Math.max(0, block / perSecond - 60) / 8))
+        assert.deepEqual(live({ late, period, seconds: 300, ...(told && { told }) }), [], `${behind} ms, ${period}`)
+      }
+})
+
+test('a loss that is a little more than the unrest is seen, whole', () => {
+  const seen = Array.from({ length: 60 }, (_, seed) => {
+    const late = (block: number) => ((((block + seed * 977) * 7919) % 997) / 997) * 60
+    const lost = (block: number) => (block === 400 + seed ? 0.07 * RATE : 0)
+    return live({ late, lost, period: 6000, seconds: 120, told: NEVER }).reduce((all, [, ms]) => all + ms, 0)
+  })
+  assert.ok(seen.filter((ms) => ms === 0).length <= 3, `${seen}`)
+  assert.ok(Math.max(...seen) <= 90, `${seen}`)
+})
+
+test('what a source says it lost is no more than what is missing', () => {
+  const lag = new Lag(RATE, true)
+  let frames = 0
+  for (let ms = 100; ms <= 5000; ms += 100) {
+    frames += 4800
+    lag.arrived(ms, frames)
+  }
+  assert.equal(lag.missing(6600, frames, 1500), 1500)
+  assert.equal(lag.missing(6100, frames, 1500), 1100)
+  assert.equal(lag.missing(5000, frames, 1500), 0)
+  assert.equal(new Lag(RATE, true).missing(5000, 0, 1500), 1500)
+})
+
 test('a source that tells of its losses is believed; the clock adds what it threw away with them', () => {
   const lost = (block: number) => (block === 100 ? 0.3 * RATE : 0)
   const [[at, ms] = [0, 0], ...more] = live({ lost, seconds: 60, told: (block) => block === 100 })
@@ -90,8 +128,6 @@ test('a source that tells of its losses is believed; the clock adds what it thre
   assert.ok(Math.abs(ms - 300) <= 1, `${ms} ms`)
   assert.deepEqual(more, [])
 })
-
-const NEVER = () => false
 
 test('a card that stands still and goes on has its gap within a second, whether or not its program tells of losses', () => {
   for (const told of [undefined, NEVER])

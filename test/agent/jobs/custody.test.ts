@@ -27,11 +27,11 @@ interface Kept {
 }
 
 /** A recorder with its disk, whose controller answers by hand. */
-function recorder(t: TestContext, workDir = tempDir(t)): Kept {
+function recorder(t: TestContext, workDir = tempDir(t), settings: Parameters<typeof world>[1] = {}): Kept {
   const events: Happening[] = []
   const report = (h: Happening) => void events.push(h)
   const disk = openDisk({ keepUploaded: false, log: quiet, report, surely: systemClock.now, workDir })
-  const w = world(t, {}, workDir, { disk })
+  const w = world(t, settings, workDir, { disk })
   const kept = new KeptTakes({ cache: disk.cache, clock: systemClock, runner: w.runner })
   const asked = () => Array.from({ length: BEATS }, () => kept.next()).find((ids) => ids !== undefined)
   return { asked, disk, kept, reopened: () => recorder(t, workDir), w }
@@ -136,6 +136,46 @@ test('a controller that refuses the take for good leaves it to a person', async 
   await r.kept.heard({ rec_a: 'offer' })
   await r.w.runner.idle()
   assert.deepEqual(fs.readdirSync(path.join(r.w.workDir, 'kept')), ['a'])
+})
+
+test('a kept take stays whole, whatever else its device recorded, and gave back', async (t) => {
+  const r = recorder(t)
+  const command = { captureDevice: 'test:speed=4', captureGroupId: 'g', chunkSeconds: 2, durationSeconds: 16 }
+  const jobs = [...r.w.link.add(job('a', { ...command, custody: 'note of a' })), ...r.w.link.add(job('b', command))]
+  await r.w.runner.accept(jobs)
+  await r.w.runner.idle()
+  await r.disk.cache.settled()
+  const kept = wav(fs.readFileSync(path.join(r.w.workDir, 'cache/a/take.wav')))
+  assert.ok(kept.pcm.equals(tones(16 * RATE)))
+})
+
+test('a copy that a delivered take left behind stays whole while another one goes on', async (t) => {
+  const r = recorder(t)
+  const common = { captureDevice: 'test:speed=4', captureGroupId: 'g' }
+  const short = job('a', { ...common, custody: 'note of a', durationSeconds: 8 })
+  const long = job('b', { ...common, chunkSeconds: 2, durationSeconds: 24 })
+  await r.w.runner.accept([...r.w.link.add(short), ...r.w.link.add(long)])
+  await r.w.runner.idle()
+  await r.disk.cache.settled()
+  const kept = wav(fs.readFileSync(path.join(r.w.workDir, 'cache/a/take.wav')))
+  assert.ok(kept.pcm.subarray(0, 8 * RATE * 4).equals(tones(8 * RATE)))
+})
+
+test('a take in chunks is delivered again in the same chunks, whatever the settings say by then', async (t) => {
+  const workDir = tempDir(t)
+  const r = recorder(t, workDir, { chunkSeconds: 2 })
+  await recorded(r, { captureDevice: 'test:speed=4', durationSeconds: 6 })
+  const later = recorder(t, workDir, { chunkSeconds: 0 })
+  later.w.link.add(job('a', { durationSeconds: 6 }))
+  await until(() => later.disk.cache.held().length > 0)
+  await later.kept.heard({ rec_a: 'offer' })
+  await later.w.runner.idle()
+  await later.disk.cache.settled()
+  assert.deepEqual(
+    later.w.link.uploads.map(({ chunk, chunkTotal }) => [chunk, chunkTotal]),
+    r.w.link.uploads.map(({ chunk, chunkTotal }) => [chunk, chunkTotal]),
+  )
+  assert.deepEqual(copies(later), ['a'])
 })
 
 test('however many takes are kept, a heartbeat asks about few of them, each in its turn', () => {

@@ -94,10 +94,36 @@ test('what may still arrive, was stopped by a person, or was not scheduled is le
   assert.deepEqual(await again(stopped, '5m'), { begun: 0 })
   await stopped.k.close()
 
+  const both = await house()
+  await both.add()
+  await pass(both.k, '1h')
+  const { json } = await both.agent.post(`/nodes/${both.nodeId}/recording-jobs/claim-next`)
+  await both.admin.post(`/recordings/${json.data.recordingId}/stop`)
+  await both.agent.post(`/recording-jobs/${json.data.id}/failed`, undefined, { 'x-svc-reason': 'capture_failed' })
+  assert.deepEqual(await again(both, '5m'), { begun: 0 })
+  await both.k.close()
+
   const asked = await house()
   const { nodeId } = asked
   await asked.admin.post('/recordings', { captureChannelSelection: [1, 2], durationSeconds: 600, nodeId })
   await failed(asked)
   assert.deepEqual(await again(asked, '5m'), { begun: 0 })
   await asked.k.close()
+})
+
+test('what is called off between two attempts is not begun again: by a stop, or by switching the schedule off', async () => {
+  const stopped = await house()
+  const { recordingId } = await fullDisk(stopped)
+  assert.equal((await stopped.admin.post(`/recordings/${recordingId}/stop`)).status, 200)
+  assert.deepEqual(await again(stopped, '5m'), { begun: 0 })
+  await stopped.k.close()
+
+  const off = await house()
+  await fullDisk(off)
+  const [{ id }] = off.k.rows<{ id: string }>('SELECT id FROM schedules') as [{ id: string }]
+  assert.equal((await off.admin.patch(`/schedules/${id}`, { enabled: false })).status, 200)
+  assert.deepEqual(await again(off, '5m'), { begun: 0 })
+  assert.equal((await off.admin.patch(`/schedules/${id}`, { enabled: true })).status, 200)
+  assert.deepEqual(await again(off, '1m'), { begun: 1 })
+  await off.k.close()
 })

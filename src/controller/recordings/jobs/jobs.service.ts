@@ -63,6 +63,7 @@ export function jobService({ chunks, events, health, jobs, leases, recordings }:
     /** An operator's stop: asks a claimed job to stop, ends a queued one at once; false when there is nothing to stop. */
     stop(job: Job | undefined, recordingId: string, now: string): boolean {
       const stopped = job !== undefined && leases.stop(job.id, now)
+      if (!stopped) leases.callOff(recordingId, now)
       if (job) changed(job)
       // The take of one whose lease ran out has ended; another job may be making it anew.
       if (!job || !endedByLease(job)) recordings.finish(recordingId, now)

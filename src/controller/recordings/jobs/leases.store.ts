@@ -12,18 +12,6 @@ export function leaseStore(db: Db, jobs: JobStore, leaseSeconds: number) {
        progress = coalesce(@progress, progress)
       WHERE id = @id AND claimed_by = @nodeId AND status IN ('running', 'stop_requested')`,
   )
-  const askStop = db.stmt<{ id: string; now: string; lease: string }>(
-    `UPDATE recording_jobs SET status = 'stop_requested', stop_requested_at = @now, lease_expires_at = max(coalesce(lease_expires_at, ''), @lease)
-      WHERE id = @id AND status = 'running'`,
-  )
-  const dropQueued = db.stmt<{ id: string; now: string }>(
-    `UPDATE recording_jobs SET status = 'cancelled', stop_requested_at = @now, completed_at = @now, failure_reason = 'controller_stop_requested'
-      WHERE id = @id AND status = 'queued'`,
-  )
-  const stopLost = db.stmt<{ id: string; now: string }>(
-    `UPDATE recording_jobs SET status = 'cancelled', stop_requested_at = @now, failure_reason = '${STOP_EXPIRED}'
-      WHERE id = @id AND status = 'failed' AND failure_reason = '${LEASE_EXPIRED}'`,
-  )
   const end = db.stmt<{ id: string; to: string; reason: string | null; now: string }>(
     `UPDATE recording_jobs SET status = @to, completed_at = @now, failure_reason = @reason, progress = NULL
       WHERE id = @id AND status IN ('queued', 'running', 'stop_requested')`,
@@ -55,14 +43,7 @@ export function leaseStore(db: Db, jobs: JobStore, leaseSeconds: number) {
         throw conflict('job_not_heartbeatable', 'Recording job is not heartbeatable')
       return jobs.get(id)
     },
-    /**
-     * A claimed job is asked to stop, an unclaimed one ends at once, one whose lease ran out tells its recorder to stop when
-     * that reads it (docs/contract/recordings.md: States of a job); false when nothing of this.
-     */
-    stop: (id: string, now: string): boolean =>
-      askStop.run({ id, now, lease: lease(now) }) === 1 ||
-      dropQueued.run({ id, now }) === 1 ||
-      stopLost.run({ id, now }) === 1,
+    ...stops(db, lease),
     /** Ends an active job; false when it had ended before. */
     end: (id: string, to: 'completed' | 'failed' | 'cancelled', reason: string | null, now: string): boolean =>
       end.run({ id, to, reason, now }) === 1,
@@ -74,3 +55,34 @@ export function leaseStore(db: Db, jobs: JobStore, leaseSeconds: number) {
   }
 }
 export type LeaseStore = ReturnType<typeof leaseStore>
+
+function stops(db: Db, lease: (now: string) => string) {
+  const askStop = db.stmt<{ id: string; now: string; lease: string }>(
+    `UPDATE recording_jobs SET status = 'stop_requested', stop_requested_at = @now, lease_expires_at = max(coalesce(lease_expires_at, ''), @lease)
+      WHERE id = @id AND status = 'running'`,
+  )
+  const dropQueued = db.stmt<{ id: string; now: string }>(
+    `UPDATE recording_jobs SET status = 'cancelled', stop_requested_at = @now, completed_at = @now, failure_reason = 'controller_stop_requested'
+      WHERE id = @id AND status = 'queued'`,
+  )
+  const stopLost = db.stmt<{ id: string; now: string }>(
+    `UPDATE recording_jobs SET status = 'cancelled', stop_requested_at = @now, failure_reason = '${STOP_EXPIRED}'
+      WHERE id = @id AND status = 'failed' AND failure_reason = '${LEASE_EXPIRED}'`,
+  )
+  const callOff = db.stmt<{ recordingId: string; now: string }>(
+    `UPDATE recording_jobs SET stop_requested_at = @now
+      WHERE recording_id = @recordingId AND status = 'failed' AND stop_requested_at IS NULL`,
+  )
+  return {
+    /**
+     * A claimed job is asked to stop, an unclaimed one ends at once, one whose lease ran out tells its recorder to stop when
+     * that reads it (docs/contract/recordings.md: States of a job); false when nothing of this.
+     */
+    stop: (id: string, now: string): boolean =>
+      askStop.run({ id, now, lease: lease(now) }) === 1 ||
+      dropQueued.run({ id, now }) === 1 ||
+      stopLost.run({ id, now }) === 1,
+    /** A take that failed is not begun again (docs/contract/scheduling.md: Runner). */
+    callOff: (recordingId: string, now: string): void => void callOff.run({ recordingId, now }),
+  }
+}
