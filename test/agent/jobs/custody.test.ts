@@ -192,11 +192,11 @@ test('however many takes are kept, a heartbeat asks about few of them, each in i
       },
     },
     clock: { monotonic: () => monotonic },
-    runner: {} as JobRunner,
+    runner: { activity: () => ({ capturing: [], delivering: 0 }) } as unknown as JobRunner,
   })
   const asked = Array.from({ length: 63 * BEATS }, () => kept.next()).filter((ids) => ids !== undefined)
   assert.equal(asked.length, 63)
-  assert.ok(asked.every((ids) => ids.length === 16))
+  assert.ok(asked.every((ids) => ids.length <= 16))
   assert.deepEqual(new Set(asked.flat()), new Set(held))
   const hear = () => kept.heard({ rec_1: 'offer' })
   return hear()
@@ -206,4 +206,33 @@ test('however many takes are kept, a heartbeat asks about few of them, each in i
       return hear()
     })
     .then(() => assert.deepEqual(offered, ['rec_1', 'rec_1']))
+})
+
+test('takes that are let go of leave the others their turn; no more are taken back than can be sent', async () => {
+  const held = Array.from({ length: 100 }, (_, n) => `rec_${n}`)
+  const taken: string[] = []
+  let delivering = 0
+  const kept = new KeptTakes({
+    cache: {
+      held: () => held,
+      letGo: async (id) => void held.splice(held.indexOf(id), 1),
+      takeBack: async (id) => {
+        held.splice(held.indexOf(id), 1)
+        taken.push(id)
+        delivering++
+        return []
+      },
+    },
+    clock: { monotonic: () => 0 },
+    runner: { activity: () => ({ capturing: [], delivering }) } as unknown as JobRunner,
+  })
+  const next = (): string[] => Array.from({ length: BEATS }, () => kept.next()).find((ids) => ids) ?? []
+  const asked = next()
+  await kept.heard({ [asked.at(-1)!]: 'let_go' })
+  assert.deepEqual(next(), held.slice(15, 31), 'it goes on where it was')
+  await kept.heard(Object.fromEntries(held.slice(0, 16).map((id) => [id, 'offer'])))
+  assert.equal(taken.length, 4)
+  delivering = 0
+  await kept.heard(Object.fromEntries(held.slice(0, 16).map((id) => [id, 'offer'])))
+  assert.equal(taken.length, 8)
 })
