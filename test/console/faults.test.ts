@@ -17,8 +17,8 @@ const MACHINES = /^(agentapi|fleet\/releases|lifecycle)$/
 /** Of machines, commands at a terminal and starts; told by their permission, their words or their issues; made by no page. */
 const ELSEWHERE = new Set(
   `access_policy_denied ambiguous_credentials cannot_listen certificate_unusable chunk_set_closed data_directory_in_use
-  invalid_chunk_index invalid_request job_not_claimable job_not_heartbeatable local_admin_not_local missing_permission
-  node_scope_denied not_local oidc_email_conflict oidc_state_invalid runner_token_unconfigured session_required
+  invalid_chunk_index invalid_note invalid_request job_not_claimable job_not_heartbeatable local_admin_not_local missing_permission
+  node_scope_denied not_local oidc_email_conflict oidc_state_invalid recording_deleted runner_token_unconfigured session_required
   user_disabled wrong_password`.split(/\s+/),
 )
 

@@ -107,7 +107,7 @@ test('takes on their way are well, those that nobody moves are not', async () =>
     return path.join(dir, 'takes', id, 'state.json')
   }
   state('running', 'capturing')
-  assert.match((await takesWaiting(dir)).message, /No take waits.*1 take being captured/)
+  assert.match((await takesWaiting(dir)).message, /No take is waiting.*1 take being captured/)
   const file = state('done', 'captured')
   assert.match((await takesWaiting(dir)).message, /^1 take on the way/)
   fs.utimesSync(file, 1, Date.now() / 1000 - 16 * 60)

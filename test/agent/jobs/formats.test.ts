@@ -75,8 +75,9 @@ perl -e 'print pack("s<", $_ % 30000 + 1) for 36000 .. 95999'; exec sleep 60`
 })
 
 test('two jobs on one arecord: the program is started once, and each take is its own', async (t) => {
-  const body = `echo began >>"$0.log"; n=0
-while :; do perl -e 'print pack("s<2", $_ & 32767, -($_ & 32767)) for $ARGV[0] .. $ARGV[0] + 1599' $n; n=$((n+1600)); sleep 0.02; done`
+  const body = `echo began >>"$0.log"
+exec perl -e '$| = 1; for ($n = 0; ; $n += 1600) {
+  print join("", map { pack("s<2", $_ & 32767, -($_ & 32767)) } $n .. $n + 1599); select(undef, undef, undef, 0.02) }'`
   const { command } = script(t, body)
   const w = world(t, { captureCommand: command, maxConcurrentRecordings: 2, stalledSeconds: 30 })
   const take = { captureDevice: 'plughw:CARD=Desk,DEV=0', durationSeconds: 600 }
@@ -132,10 +133,11 @@ test('PipeWire packs its 24 bits, and so does the file; one that has to be asked
   )
 })
 
-/** Writes its rising numbers as wide as it is asked, unless that is wider than it can. */
+/** Writes its rising numbers as wide as it is asked, unless that is wider than it can; no slower than a card. */
 const upTo = (channels: number) => `echo "$*" >>"$0.log"; c=\${@: -2:1}
 if [ $c -gt ${channels} ]; then echo 'arecord: set_params:1371: Channels count non available' >&2; exit 1; fi
-while :; do perl -e '$c = shift; print pack("s<*", map { my $i = $_; map { $i } 1 .. $c } 1 .. 1600)' $c; sleep 0.02; done`
+exec perl -e '$| = 1; $c = shift; $b = pack("s<*", map { my $i = $_; map { $i } 1 .. $c } 1 .. 1600);
+  for (;;) { print $b; select(undef, undef, undef, 0.02) }' $c`
 
 test('a device is opened with all its channels, and every take keeps those it asked for', async (t) => {
   const { command } = script(t, upTo(8))

@@ -155,6 +155,7 @@ export const actions: Words['actions'] = {
     logout: 'abmelden',
     move: 'verschieben',
     next: 'nach dem nächsten fragen',
+    offer: 'abliefern, was ein früherer Controller hatte',
     offset: 'Fortschritt abfragen',
     open: 'öffnen',
     pairing: 'koppeln',

@@ -154,6 +154,7 @@ export const actions = {
     logout: 'sign out',
     move: 'move',
     next: 'ask for the next',
+    offer: 'deliver what an earlier controller had',
     offset: 'ask for progress',
     open: 'open',
     pairing: 'pair',
