@@ -16,7 +16,7 @@ import { chunkStore } from './chunks/chunks.store.ts'
 import { Joiner } from './chunks/joiner.ts'
 import { releaseRunner } from './chunks/release.runner.ts'
 import { custodyStore } from './custody/custody.store.ts'
-import { custodyService } from './custody/custody.ts'
+import { custodyService, isOnDisk } from './custody/custody.ts'
 import { claimStore } from './jobs/claims.store.ts'
 import { jobService } from './jobs/jobs.service.ts'
 import { jobStore } from './jobs/jobs.store.ts'
@@ -106,13 +106,13 @@ function apiOf(base: Base, { fleet, health: { health }, keys, replicatedUntil, s
     counts: recordingCounts(db),
     custody: custodyService({
       claims,
+      isHere: isOnDisk(config.SVC_RECORDING_CACHE_DIR),
       jobs,
       keys,
       recordings,
       replicated: config.SVC_CUSTODY === 'replicated',
       replicatedUntil,
       store: custodyStore(db),
-      takes: config.SVC_RECORDING_CACHE_DIR,
     }),
     jobService: ofJobs,
     jobs,

@@ -8,6 +8,7 @@ export interface KeptFile {
   /** Whether its bytes are said to be on this disk. */
   local: number
   path: string
+  sizeBytes: number
 }
 
 /** What the database says of a take. */
@@ -18,8 +19,8 @@ export interface KeptTake {
 }
 
 interface Site {
-  /** Whether a file is on this disk. */
-  isHere(path: string): boolean
+  /** Whether a file is on this disk, all of it. */
+  isHere(file: Pick<KeptFile, 'path' | 'sizeBytes'>): boolean
   /** Whether destinations count, not this disk alone (`SVC_CUSTODY`). */
   replicated: boolean
   /** What was committed before this moment is in the replica too, ISO; undefined while that is not known. */
@@ -37,7 +38,7 @@ export function verdict(take: KeptTake | undefined, deleted: boolean, site: Site
   const safe = (file: KeptFile): boolean =>
     file.heldSince !== null && site.until !== undefined && file.heldSince < site.until
   if (take.files.every(safe)) return 'let_go'
-  const lost = take.files.some((file) => file.heldSince === null && !(file.local === 1 && site.isHere(file.path)))
+  const lost = take.files.some((file) => file.heldSince === null && !(file.local === 1 && site.isHere(file)))
   if (lost) return 'offer'
   return site.replicated ? 'hold' : 'let_go'
 }

@@ -4,11 +4,11 @@ import { KEEPS_LIBRARY } from '../library/held.rules.ts'
 import type { KeptFile, KeptTake } from './custody.rules.ts'
 
 // The joined file stands for its chunks.
-const FILES = `SELECT f.path, f.local, (SELECT min(c.verified_at) FROM remote_copies c
+const FILES = `SELECT f.path, f.size_bytes AS sizeBytes, f.local, (SELECT min(c.verified_at) FROM remote_copies c
      JOIN upload_destinations d ON d.id = c.destination_id AND ${KEEPS_LIBRARY}
     WHERE c.recording_id = f.recording_id AND c.checksum = f.checksum AND c.damaged_at IS NULL) AS heldSince
   FROM recording_files f WHERE f.recording_id = @id
-  UNION ALL SELECT k.path, 1, NULL FROM recording_chunk_files k WHERE k.recording_id = @id
+  UNION ALL SELECT k.path, k.size_bytes, 1, NULL FROM recording_chunk_files k WHERE k.recording_id = @id
     AND NOT EXISTS (SELECT 1 FROM recording_files f WHERE f.recording_id = @id)`
 
 /** What a recording refers to. */

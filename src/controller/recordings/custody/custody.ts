@@ -12,9 +12,19 @@ import type { RecordingStore } from '../library/recordings.store.ts'
 import { verdict } from './custody.rules.ts'
 import type { CustodyStore } from './custody.store.ts'
 
+/** Whether a stored file is on this disk, all of it: a power cut may leave an empty one. */
+export type IsHere = (file: { path: string; sizeBytes: number }) => boolean
+
+export const isOnDisk =
+  (takes: string): IsHere =>
+  ({ path: file, sizeBytes }) =>
+    statSync(path.join(takes, file), { throwIfNoEntry: false })?.size === sizeBytes
+
 interface Parts {
   claims: ClaimStore
   jobs: JobStore
+  /** Whether a stored file is on this disk, all of it. */
+  isHere: IsHere
   keys: SealKeys
   recordings: RecordingStore
   /** `SVC_CUSTODY=replicated`. */
@@ -22,8 +32,6 @@ interface Parts {
   /** What was committed before this moment is in the replica too; undefined while that is not known. */
   replicatedUntil: (now: string) => string | undefined
   store: CustodyStore
-  /** Directory of the stored files. */
-  takes: string
 }
 
 /** What a recording is, for a controller that does not know it. */
@@ -50,8 +58,7 @@ interface Note {
 const placeOf = (nodeId: string): string => `nodes/${nodeId}/custody_note`
 
 export function custodyService(parts: Parts) {
-  const { jobs, keys, recordings, replicated, replicatedUntil, store, takes } = parts
-  const isHere = (file: string): boolean => statSync(path.join(takes, file), { throwIfNoEntry: false }) !== undefined
+  const { isHere, jobs, keys, recordings, replicated, replicatedUntil, store } = parts
   return {
     /** What becomes of takes that a node keeps. */
     judge(nodeId: string, ids: readonly string[], now: string): Record<string, Custody> {

@@ -5,7 +5,13 @@ import { type KeptFile, type KeptTake, verdict } from '../../../../src/controlle
 const NOW = '2026-03-02T09:00:00.000Z'
 const EARLIER = '2026-03-02T08:00:00.000Z'
 
-const file = (more: Partial<KeptFile> = {}): KeptFile => ({ heldSince: null, local: 1, path: 'a.wav', ...more })
+const file = (more: Partial<KeptFile> = {}): KeptFile => ({
+  heldSince: null,
+  local: 1,
+  path: 'a.wav',
+  sizeBytes: 1,
+  ...more,
+})
 const take = (...files: KeptFile[]): KeptTake => ({ completed: true, files })
 const site = (more: Partial<Parameters<typeof verdict>[2]> = {}) => ({
   isHere: () => true,

@@ -1,53 +1,9 @@
 import assert from 'node:assert/strict'
-import { rmSync } from 'node:fs'
+import { rmSync, truncateSync } from 'node:fs'
+import * as path from 'node:path'
 import { test } from 'node:test'
-import { type Kit, kit } from '../../../kit/kit.ts'
-import { sound } from '../../../kit/sound.ts'
-
-const REPLICATED = { env: { SVC_CUSTODY: 'replicated' } }
-
-/** A node, and a job it has claimed, with the note of it. */
-async function claimed(k: Kit) {
-  const node = await k.enroll()
-  const { data, job } = (
-    await k
-      .as('admin')
-      .post('/recordings', { durationSeconds: 10, name: 'Lecture 7', nodeId: node.id, tags: ['physics'] })
-  ).json
-  const { json } = await node.agent.post(`/nodes/${node.id}/recording-jobs/claim-next-group`)
-  return {
-    ...node,
-    jobId: job.id as string,
-    note: json.data[0].command.custody as string,
-    recordingId: data.id as string,
-  }
-}
-type Claimed = Awaited<ReturnType<typeof claimed>>
-
-const headersOf = (jobId: string) => ({
-  'content-type': 'audio/wav',
-  'x-svc-duration-seconds': '10',
-  'x-svc-recording-job-id': jobId,
-})
-const deliver = (
-  { agent, jobId, recordingId }: Pick<Claimed, 'agent' | 'jobId' | 'recordingId'>,
-  bytes = sound(50_000),
-) => agent.put(`/recordings/${recordingId}/cache-file`, bytes, headersOf(jobId))
-/** What a heartbeat that keeps the take hears of it. */
-async function heard({ agent, id, recordingId }: Pick<Claimed, 'agent' | 'id' | 'recordingId'>) {
-  const beat = { agentVersion: '1', hostname: 'hall', kept: [recordingId] }
-  return (await agent.post(`/nodes/${id}/heartbeat`, beat)).json.data.kept[recordingId]
-}
-/** As if a destination that keeps the library had verified what is stored. */
-function uploaded(k: Kit, recordingId: string): void {
-  k.sql(`INSERT OR IGNORE INTO upload_destinations (id, display_name, kind, enabled, keeps_library, created_at, updated_at)
-    VALUES ('archive', 'Archive', 's3', 1, 1, '${k.now()}', '${k.now()}')`)
-  k.sql(
-    `INSERT INTO remote_copies (recording_id, checksum, destination_id, object_key, verified_at)
-       SELECT recording_id, checksum, 'archive', path, '${k.now()}' FROM recording_files WHERE recording_id = ?`,
-    recordingId,
-  )
-}
+import { kit } from '../../../kit/kit.ts'
+import { claimed, deliver, heard, REPLICATED, uploaded } from './world.ts'
 
 test('without the setting a job has no note, and the answer to a heartbeat says nothing of takes', async () => {
   const k = kit()
@@ -75,6 +31,18 @@ test('a kept take is held until a destination has it, asked for when its bytes a
   assert.equal((await k.as('admin').delete(`/recordings/${c.recordingId}`)).status, 204)
   assert.equal(await heard(c), 'let_go')
   assert.equal((await c.agent.post(`/nodes/${c.id}/recording-jobs/offer`, { note: c.note })).status, 409)
+  await k.close()
+})
+
+test('a file that a power cut left empty is not here', async () => {
+  const k = kit(REPLICATED)
+  const c = await claimed(k)
+  await deliver(c)
+  const [file] = k.rows<{ path: string }>('SELECT path FROM recording_files')
+  truncateSync(path.join(k.takes, file?.path ?? ''), 0)
+  assert.equal(await heard(c), 'offer')
+  await deliver(c)
+  assert.equal(await heard(c), 'hold')
   await k.close()
 })
 
