@@ -18,10 +18,10 @@ export const custodyAgentRoutes = (
     perMinute: 60,
     status: 200,
     run: ({ params, body, now }) => {
-      const { fresh, job } = custody.adopt(params.id, body.note, now)
+      const { changed: done, fresh, job } = custody.adopt(params.id, body.note, now)
       if (fresh) changed(job)
       const correlation = { recordingId: job.recordingId, recordingJobId: job.id }
-      return { data: job, changed: fresh, correlation, ...(fresh ? { after: job } : {}) }
+      return { data: job, changed: done, correlation, ...(fresh ? { after: job } : {}) }
     },
   }),
 ]

@@ -105,6 +105,7 @@ function apiOf(base: Base, { fleet, health: { health }, keys, replicatedUntil, s
     claims,
     counts: recordingCounts(db),
     custody: custodyService({
+      chunks,
       claims,
       isHere: isOnDisk(config.SVC_RECORDING_CACHE_DIR),
       jobs,
@@ -178,5 +179,5 @@ const manifestsOf = ({ config, db, log }: Base, { manifests }: RecordingsApi) =>
     takes: config.SVC_RECORDING_CACHE_DIR,
   })
 
-const chunkRelease = ({ audit, db, log }: Base, { chunks, paths }: RecordingsApi) =>
-  releaseRunner({ audit, chunks, db, log, paths })
+const chunkRelease = ({ audit, config, db, log }: Base, { chunks, paths }: RecordingsApi) =>
+  releaseRunner({ audit, chunks, db, isHere: isOnDisk(config.SVC_RECORDING_CACHE_DIR), log, paths })

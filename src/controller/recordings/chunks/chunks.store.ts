@@ -3,6 +3,7 @@ import type { ChunkStatus, RecordingChunk } from '../../../wire/chunks.ts'
 import type { RenditionDetails } from '../../../wire/recordings.ts'
 import type { Db, Params } from '../../store/db.ts'
 import { present } from '../../store/filter.ts'
+import { FILE_HELD } from '../library/held.rules.ts'
 import type { Piece } from '../library/renditions.rules.ts'
 import {
   type ChunkFile,
@@ -110,6 +111,7 @@ export function chunkStore(db: Db) {
     ...scheduled,
     ...joins(db, find),
     ...releases(db),
+    ...rejoins(db, scheduled.schedule),
   }
 }
 export type ChunkStore = ReturnType<typeof chunkStore>
@@ -287,6 +289,40 @@ function releases(db: Db) {
       forget.run({ id })
       mark.run({ id, now })
       return { bytes: files.reduce((sum, file) => sum + file.bytes, 0), paths: files.map(({ path }) => path) }
+    },
+  }
+}
+
+/** Whether a stored file is on this disk, all of it: a power cut may leave an empty one. */
+export type IsHere = (file: Pick<ChunkFile, 'path' | 'sizeBytes'>) => boolean
+
+/** What becomes of chunks whose joined file got lost. */
+function rejoins(db: Db, schedule: (id: string, now: string) => void) {
+  const joined = db.stmt<{ id: string }, { local: number; path: string; sizeBytes: number }>(
+    `SELECT f.path, f.local, f.size_bytes AS sizeBytes FROM recording_files f
+      WHERE f.recording_id = @id AND f.joined = 1 AND NOT ${FILE_HELD}`,
+  )
+  const restart = db.stmt<{ id: string }>(
+    `UPDATE chunked_recordings SET primary_joined = NULL, raw_joined = NULL, released_at = NULL, join_at = NULL
+      WHERE recording_id = @id AND coalesce(primary_joined, raw_joined, released_at) IS NOT NULL`,
+  )
+  const files = db.stmt<{ id: string }, Pick<ChunkFile, 'path' | 'sizeBytes'>>(
+    `SELECT path, size_bytes AS sizeBytes FROM recording_chunk_files WHERE recording_id = @id`,
+  )
+  const forget = db.stmt<{ id: string; path: string }>(
+    `DELETE FROM recording_chunk_files WHERE recording_id = @id AND path = @path`,
+  )
+  return {
+    /**
+     * Where a joined file is neither here nor at a destination: what is here of its chunks is joined again, together with what
+     * is delivered again. False where nothing was lost.
+     */
+    rejoin(id: string, isHere: IsHere, now: string): boolean {
+      const lost = joined.all({ id }).some((file) => file.local === 0 || !isHere(file))
+      if (!lost || restart.run({ id }) === 0) return false
+      for (const file of files.all({ id })) if (!isHere(file)) forget.run({ id, path: file.path })
+      schedule(id, now)
+      return true
     },
   }
 }

@@ -5,13 +5,15 @@ import type { PathClaims } from '../../http/claims.ts'
 import { systemActor } from '../../http/principal.ts'
 import type { Runner } from '../../scheduler/ticker.ts'
 import type { Db } from '../../store/db.ts'
-import type { ChunkStore } from './chunks.store.ts'
+import type { ChunkStore, IsHere } from './chunks.store.ts'
 
 interface Parts {
   audit: Audit
   chunks: ChunkStore
   paths: PathClaims
   db: Db
+  /** Whether a stored file is on this disk, all of it. */
+  isHere: IsHere
   log: Log
 }
 
@@ -22,11 +24,12 @@ const KEPT_MS = 24 * 3600 * 1000
 
 /**
  * Deletes the files of chunks a day after they were joined without loss, so that lossless takes do not occupy the disk twice.
- * Rows first, then files (ADR-0024).
+ * Rows first, then files (ADR-0024). Where the joined file is gone they stay, and make it again.
  */
-export function releaseRunner({ audit, chunks, db, log, paths }: Parts): Runner {
+export function releaseRunner({ audit, chunks, db, isHere, log, paths }: Parts): Runner {
   /** Removes the chunk files of one take from the database; returns their paths. */
   const release = (id: string, jobId: string, now: string): string[] => {
+    if (chunks.rejoin(id, isHere, now)) return []
     const { bytes, paths: files } = chunks.release(id, now)
     audit.write(
       {

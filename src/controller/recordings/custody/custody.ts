@@ -6,21 +6,21 @@ import { conflict, Fail, invalid } from '../../../kernel/fail.ts'
 import type { Custody } from '../../../wire/custody.ts'
 import type { Command, Job, Recording } from '../../../wire/recordings.ts'
 import type { SealKeys } from '../../secrets.ts'
+import type { ChunkStore, IsHere } from '../chunks/chunks.store.ts'
 import type { ClaimStore } from '../jobs/claims.store.ts'
 import type { JobStore } from '../jobs/jobs.store.ts'
 import type { RecordingStore } from '../library/recordings.store.ts'
 import { verdict } from './custody.rules.ts'
 import type { CustodyStore } from './custody.store.ts'
 
-/** Whether a stored file is on this disk, all of it: a power cut may leave an empty one. */
-export type IsHere = (file: { path: string; sizeBytes: number }) => boolean
-
+/** Looks for stored files in the directory of the takes. */
 export const isOnDisk =
   (takes: string): IsHere =>
   ({ path: file, sizeBytes }) =>
     statSync(path.join(takes, file), { throwIfNoEntry: false })?.size === sizeBytes
 
 interface Parts {
+  chunks: Pick<ChunkStore, 'rejoin'>
   claims: ClaimStore
   jobs: JobStore
   /** Whether a stored file is on this disk, all of it. */
@@ -58,7 +58,7 @@ interface Note {
 const placeOf = (nodeId: string): string => `nodes/${nodeId}/custody_note`
 
 export function custodyService(parts: Parts) {
-  const { isHere, jobs, keys, recordings, replicated, replicatedUntil, store } = parts
+  const { chunks, isHere, jobs, keys, recordings, replicated, replicatedUntil, store } = parts
   return {
     /** What becomes of takes that a node keeps. */
     judge(nodeId: string, ids: readonly string[], now: string): Record<string, Custody> {
@@ -79,18 +79,20 @@ export function custodyService(parts: Parts) {
       return { ...job, command: { ...job.command, custody } }
     },
     /**
-     * Makes the recording and the job of a note, where they are not known: the take can be delivered then. False where they are.
+     * Makes the recording and the job of a note, where they are not known, `fresh` then: the take can be delivered. One in chunks
+     * whose joined file got lost takes its chunks again.
      * @throws Fail 400 for what no controller with this key has given this node; 409 where the recording was deleted
      */
-    adopt(nodeId: string, text: string, now: string): { fresh: boolean; job: Job } {
+    adopt(nodeId: string, text: string, now: string): { changed: boolean; fresh: boolean; job: Job } {
       const { job, recording } = opened(keys, nodeId, text)
       if (store.isDeleted(recording.id))
         throw conflict('recording_deleted', 'This recording was deleted: the take is not wanted')
       if (store.isKnown(recording.id) && !store.take(recording.id, nodeId))
         throw new Fail(403, 'node_scope_denied', 'Node credential cannot access this recording', { outcome: 'denied' })
+      const rejoined = chunks.rejoin(recording.id, isHere, now)
       const known = jobs.find(job.id)
-      if (known) return { fresh: false, job: known }
-      return { fresh: true, job: made(parts, nodeId, { job, recording }, now) }
+      if (known) return { changed: rejoined, fresh: false, job: known }
+      return { changed: true, fresh: true, job: made(parts, nodeId, { job, recording }, now) }
     },
     /** A recording was deleted. */
     deleted(id: string, now: string): void {
