@@ -13,7 +13,7 @@ export interface KeptFile {
 
 /** What the database says of a take. */
 export interface KeptTake {
-  /** Whether a job of it was completed: all of it was stored here once. */
+  /** Whether all of it was stored here once: a job of it was completed, and none of its chunks and masters is missing. */
   completed: boolean
   files: readonly KeptFile[]
 }

@@ -3,13 +3,34 @@ import { LEASE_EXPIRED } from '../jobs/jobs.rules.ts'
 import { KEEPS_LIBRARY } from '../library/held.rules.ts'
 import type { KeptFile, KeptTake } from './custody.rules.ts'
 
-// The joined file stands for its chunks.
+// A joined file stands for the chunks it was made of, and one that came whole for what is played of them.
+const STANDS = `CASE k.rendition
+    WHEN 'raw' THEN s.raw_joined IS s.raw_revision
+    ELSE s.primary_joined IS s.primary_revision OR s.whole_at IS NOT NULL END`
 const FILES = `SELECT f.path, f.size_bytes AS sizeBytes, f.local, (SELECT min(c.verified_at) FROM remote_copies c
      JOIN upload_destinations d ON d.id = c.destination_id AND ${KEEPS_LIBRARY}
     WHERE c.recording_id = f.recording_id AND c.checksum = f.checksum AND c.damaged_at IS NULL) AS heldSince
   FROM recording_files f WHERE f.recording_id = @id
-  UNION ALL SELECT k.path, k.size_bytes, 1, NULL FROM recording_chunk_files k WHERE k.recording_id = @id
-    AND NOT EXISTS (SELECT 1 FROM recording_files f WHERE f.recording_id = @id)`
+  UNION ALL SELECT k.path, k.size_bytes, 1, NULL FROM recording_chunk_files k
+    JOIN chunked_recordings s ON s.recording_id = k.recording_id WHERE k.recording_id = @id AND NOT (${STANDS})`
+
+// What is here without some of its chunks, whatever was made of the others. Retention leaves none.
+const LACKS_CHUNKS = `EXISTS (SELECT 1 FROM chunked_recordings s
+    JOIN recording_chunk_files k ON k.recording_id = s.recording_id AND k.rendition <> 'raw'
+  WHERE s.recording_id = r.id AND s.whole_at IS NULL AND s.released_at IS NULL
+  GROUP BY s.recording_id HAVING s.total IS NULL OR count(DISTINCT k.idx) < s.total)`
+const raw = (table: string, where: string): string =>
+  `EXISTS (SELECT 1 FROM ${table} m WHERE m.recording_id = r.id AND m.rendition = 'raw' AND ${where})`
+// What was enhanced has its master beside it, where the job was to keep it.
+const LACKS_MASTERS = `EXISTS (SELECT 1 FROM recording_jobs j WHERE j.recording_id = r.id AND j.status = 'completed'
+    AND coalesce(json_extract(j.command, '$.enhancement.keepRaw'), 1) = 1)
+  AND NOT ${raw('recording_files', 'm.joined = 0')}
+  AND (EXISTS (SELECT 1 FROM recording_files f WHERE f.recording_id = r.id AND f.rendition = 'enhanced')
+      AND NOT ${raw('recording_files', '1')} AND NOT ${raw('recording_chunk_files', '1')}
+    OR EXISTS (SELECT 1 FROM recording_chunk_files k WHERE k.recording_id = r.id AND k.rendition = 'enhanced'
+      AND NOT ${raw('recording_chunk_files', 'm.idx = k.idx')}))`
+const COMPLETED = `EXISTS (SELECT 1 FROM recording_jobs j WHERE j.recording_id = r.id AND j.status = 'completed')
+  AND NOT ${LACKS_CHUNKS} AND NOT (${LACKS_MASTERS})`
 
 /** What a recording refers to. */
 export interface References {
@@ -28,8 +49,7 @@ const REMEMBERED_DAYS = 90
 /** What is known of takes that recorders keep, and of recordings that are no longer. */
 export function custodyStore(db: Db) {
   const one = db.stmt<{ id: string; nodeId: string }, { completed: number }>(
-    `SELECT EXISTS (SELECT 1 FROM recording_jobs j WHERE j.recording_id = r.id AND j.status = 'completed') AS completed
-       FROM recordings r WHERE r.id = @id AND r.node_id = @nodeId`,
+    `SELECT (${COMPLETED}) AS completed FROM recordings r WHERE r.id = @id AND r.node_id = @nodeId`,
   )
   const known = db.stmt<{ id: string }, { id: string }>(`SELECT id FROM recordings WHERE id = @id`)
   const files = db.stmt<{ id: string }, KeptFile>(FILES)

@@ -2,16 +2,23 @@
 import type { Kit } from '../../../kit/kit.ts'
 import { sound } from '../../../kit/sound.ts'
 
+/** A profile with masters. */
+export const ENHANCED = { codec: 'wav', enhancement: { loudnorm: { enabled: true } } }
 export const REPLICATED = { env: { SVC_CUSTODY: 'replicated' } }
 
 /** A node, and a job it has claimed, with the note of it. */
-export async function claimed(k: Kit) {
+export async function claimed(k: Kit, profile?: object) {
+  const admin = k.as('admin')
+  const made = profile && (await admin.post('/settings/recording-profiles', { name: 'Profile', ...profile })).json.data
   const node = await k.enroll()
-  const { data, job } = (
-    await k
-      .as('admin')
-      .post('/recordings', { durationSeconds: 10, name: 'Lecture 7', nodeId: node.id, tags: ['physics'] })
-  ).json
+  const asked = {
+    durationSeconds: 10,
+    name: 'Lecture 7',
+    nodeId: node.id,
+    recordingProfileId: made?.id,
+    tags: ['physics'],
+  }
+  const { data, job } = (await admin.post('/recordings', asked)).json
   const { json } = await node.agent.post(`/nodes/${node.id}/recording-jobs/claim-next-group`)
   return {
     ...node,
@@ -42,7 +49,7 @@ export function uploaded(k: Kit, recordingId: string): void {
   k.sql(`INSERT OR IGNORE INTO upload_destinations (id, display_name, kind, enabled, keeps_library, created_at, updated_at)
     VALUES ('archive', 'Archive', 's3', 1, 1, '${k.now()}', '${k.now()}')`)
   k.sql(
-    `INSERT INTO remote_copies (recording_id, checksum, destination_id, object_key, verified_at)
+    `INSERT OR IGNORE INTO remote_copies (recording_id, checksum, destination_id, object_key, verified_at)
        SELECT recording_id, checksum, 'archive', path, '${k.now()}' FROM recording_files WHERE recording_id = ?`,
     recordingId,
   )
