@@ -106,7 +106,6 @@ function apiOf(base: Base, { fleet, health: { health }, keys, replicatedUntil, s
     counts: recordingCounts(db),
     custody: custodyService({
       chunks,
-      claims,
       isHere: isOnDisk(config.SVC_RECORDING_CACHE_DIR),
       jobs,
       keys,

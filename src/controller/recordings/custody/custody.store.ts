@@ -1,4 +1,5 @@
-import type { Db } from '../../store/db.ts'
+import type { Job } from '../../../wire/recordings.ts'
+import type { Db, Params } from '../../store/db.ts'
 import { LEASE_EXPIRED } from '../jobs/jobs.rules.ts'
 import { KEEPS_LIBRARY } from '../library/held.rules.ts'
 import type { KeptFile, KeptTake } from './custody.rules.ts'
@@ -29,7 +30,10 @@ const LACKS_MASTERS = `EXISTS (SELECT 1 FROM recording_jobs j WHERE j.recording_
       AND NOT ${raw('recording_files', '1')} AND NOT ${raw('recording_chunk_files', '1')}
     OR EXISTS (SELECT 1 FROM recording_chunk_files k WHERE k.recording_id = r.id AND k.rendition = 'enhanced'
       AND NOT ${raw('recording_chunk_files', 'm.idx = k.idx')}))`
-const COMPLETED = `EXISTS (SELECT 1 FROM recording_jobs j WHERE j.recording_id = r.id AND j.status = 'completed')
+// One that was rebuilt from what lies at destinations has no job.
+const COMPLETED = `(EXISTS (SELECT 1 FROM recording_jobs j WHERE j.recording_id = r.id AND j.status = 'completed')
+    OR NOT EXISTS (SELECT 1 FROM recording_jobs j WHERE j.recording_id = r.id) AND (r.status IN ('completed', 'cached', 'uploaded')
+      OR EXISTS (SELECT 1 FROM recording_files f WHERE f.recording_id = r.id)))
   AND NOT ${LACKS_CHUNKS} AND NOT (${LACKS_MASTERS})`
 
 /** What a recording refers to. */
@@ -41,6 +45,8 @@ export interface References {
   uploadPolicyIds: readonly string[]
   watchdogPolicyId?: string | undefined
 }
+/** What is told of a job by whoever had it. */
+export type EndedJob = Pick<Job, 'command' | 'createdAt' | 'id' | 'startedAt'>
 type Known = { [K in Exclude<keyof References, 'uploadPolicyIds'>]-?: string | null }
 
 /** How long a recorder may be away and still hear that a recording was deleted. */
@@ -69,9 +75,17 @@ export function custodyStore(db: Db) {
   const policies = db.stmt<{ ids: string }, { id: string }>(
     `SELECT p.id FROM json_each(@ids) wanted CROSS JOIN upload_policies p ON p.id = wanted.value ORDER BY wanted.key`,
   )
-  const expired = db.stmt<{ at: string; id: string; now: string }>(
-    `UPDATE recording_jobs SET status = 'failed', failure_reason = '${LEASE_EXPIRED}', claimed_by = node_id, started_at = @at,
-       completed_at = @now WHERE id = @id AND status = 'queued'`,
+  // A master alone is not the take, unless it was stored as such.
+  const stored = db.stmt<{ id: string; jobId: string }, { at: string | null }>(
+    `SELECT max(f.stored_at) AS at FROM recording_files f JOIN recordings r ON r.id = f.recording_id
+      WHERE f.recording_id = @id AND coalesce(f.job_id, @jobId) = @jobId
+        AND (f.rendition <> 'raw' OR r.status IN ('cached', 'uploaded'))`,
+  )
+  const ended = db.stmt<Params>(
+    `INSERT INTO recording_jobs (id, recording_id, node_id, status, command, created_at, claimed_by, started_at, completed_at,
+         failure_reason)
+       VALUES (@id, @recordingId, @nodeId, iif(@storedAt IS NULL, 'failed', 'completed'), @command, @createdAt, @nodeId, @startedAt,
+         coalesce(@storedAt, @now), iif(@storedAt IS NULL, '${LEASE_EXPIRED}', NULL))`,
   )
   return {
     /** A take of a node; undefined where the node has no such recording. */
@@ -94,8 +108,19 @@ export function custodyStore(db: Db) {
       const there = Object.fromEntries(Object.entries(row ?? {}).filter(([, id]) => id !== null))
       return { ...there, uploadPolicyIds: policies.all({ ids: JSON.stringify(uploadPolicyIds) }).map(({ id }) => id) }
     },
-    /** A job that was claimed under an earlier controller and is delivered late, as one whose lease ran out. */
-    expire: (id: string, at: string, now: string): boolean => expired.run({ at, id, now }) === 1,
+    /**
+     * Adds a job that was claimed under an earlier controller and has ended: with what is stored of it, which nothing replaces
+     * then, or as one whose lease ran out, which is delivered late. It never was active: another one of the recording may be.
+     */
+    addEnded(
+      { command, createdAt, id, startedAt = createdAt }: EndedJob,
+      recordingId: string,
+      nodeId: string,
+      now: string,
+    ): void {
+      const storedAt = stored.get({ id: recordingId, jobId: id })?.at ?? null
+      ended.run({ command: JSON.stringify(command), createdAt, id, nodeId, now, recordingId, startedAt, storedAt })
+    },
   }
 }
 export type CustodyStore = ReturnType<typeof custodyStore>

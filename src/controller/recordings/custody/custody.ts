@@ -4,14 +4,13 @@ import * as path from 'node:path'
 import { openText, SealError, seal } from '../../../crypto/seal.ts'
 import { conflict, Fail, invalid } from '../../../kernel/fail.ts'
 import type { Custody } from '../../../wire/custody.ts'
-import type { Command, Job, Recording } from '../../../wire/recordings.ts'
+import type { Job, Recording } from '../../../wire/recordings.ts'
 import type { SealKeys } from '../../secrets.ts'
 import type { ChunkStore, IsHere } from '../chunks/chunks.store.ts'
-import type { ClaimStore } from '../jobs/claims.store.ts'
 import type { JobStore } from '../jobs/jobs.store.ts'
 import type { RecordingStore } from '../library/recordings.store.ts'
 import { verdict } from './custody.rules.ts'
-import type { CustodyStore } from './custody.store.ts'
+import type { CustodyStore, EndedJob } from './custody.store.ts'
 
 /** Looks for stored files in the directory of the takes. */
 export const isOnDisk =
@@ -21,7 +20,6 @@ export const isOnDisk =
 
 interface Parts {
   chunks: Pick<ChunkStore, 'rejoin'>
-  claims: ClaimStore
   jobs: JobStore
   /** Whether a stored file is on this disk, all of it. */
   isHere: IsHere
@@ -36,7 +34,7 @@ interface Parts {
 
 /** What a recording is, for a controller that does not know it. */
 interface Note {
-  job: Pick<Job, 'command' | 'createdAt' | 'id' | 'startedAt'>
+  job: EndedJob
   recording: Pick<
     Recording,
     | 'folder'
@@ -130,15 +128,15 @@ function opened(keys: SealKeys, nodeId: string, text: string): Note {
   }
 }
 
-function made({ claims, jobs, recordings, store }: Parts, nodeId: string, { job, recording }: Note, now: string): Job {
-  const command: Command = job.command
-  if (!store.isKnown(recording.id)) {
+function made({ jobs, recordings, store }: Parts, nodeId: string, { job, recording }: Note, now: string): Job {
+  const wasKnown = store.isKnown(recording.id)
+  if (!wasKnown) {
     const { folder, id, name, recordedAt, source, tags } = recording
     const plain = { folder, id, name, nodeId, recordedAt, source, status: 'recording', tags } as const
     recordings.create({ ...plain, ...store.known(recording) }, now)
   }
-  claims.create(job.id, recording.id, nodeId, command, job.createdAt)
-  store.expire(job.id, job.startedAt ?? job.createdAt, now)
-  recordings.settle(recording.id, 'failed', now)
+  store.addEnded(job, recording.id, nodeId, now)
+  // What became of a known one is known.
+  if (!wasKnown) recordings.settle(recording.id, 'failed', now)
   return jobs.get(job.id)
 }

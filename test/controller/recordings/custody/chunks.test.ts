@@ -4,7 +4,7 @@ import * as path from 'node:path'
 import { test } from 'node:test'
 import { type Kit, kit } from '../../../kit/kit.ts'
 import { counted, wav } from '../chunks/world.ts'
-import { type Claimed, claimed, deliver, ENHANCED, heard, REPLICATED, uploaded } from './world.ts'
+import { type Claimed, claimed, deliver, ENHANCED, heard, offered, REPLICATED, uploaded } from './world.ts'
 
 const FRAMES = 2000
 const piece = (n: number) => wav(counted(n * FRAMES, FRAMES))
@@ -16,7 +16,6 @@ const joinedFile = (k: Kit) => {
   const [file] = k.rows<{ path: string }>('SELECT path FROM recording_files')
   return path.join(k.takes, file?.path ?? '')
 }
-const offered = (c: Claimed) => c.agent.post(`/nodes/${c.id}/recording-jobs/offer`, { note: c.note })
 
 for (const released of [false, true])
   test(`a take in chunks that is delivered again is whole again, ${released ? 'after' : 'before'} its chunks went`, async () => {

@@ -3,7 +3,8 @@ import { rmSync, truncateSync } from 'node:fs'
 import * as path from 'node:path'
 import { test } from 'node:test'
 import { kit } from '../../../kit/kit.ts'
-import { claimed, deliver, heard, REPLICATED, uploaded } from './world.ts'
+import { sound } from '../../../kit/sound.ts'
+import { claimed, deliver, heard, offered, REPLICATED, uploaded } from './world.ts'
 
 test('without the setting a job has no note, and the answer to a heartbeat says nothing of takes', async () => {
   const k = kit()
@@ -112,6 +113,51 @@ test('a take that was lost is no capture under way: what the device is to record
   await node.agent.post(`/nodes/${node.id}/recording-jobs/offer`, { note: lost.note })
   const begun = await two.as('admin').post('/recordings', { durationSeconds: 10, nodeId: node.id })
   assert.equal(begun.status, 202, begun.text)
+  await one.close()
+  await two.close()
+})
+
+test('what is stored of a recording that was rebuilt is not replaced by way of its note', async () => {
+  const k = kit(REPLICATED)
+  const c = await claimed(k)
+  const take = sound(50_000)
+  await deliver(c, take)
+  uploaded(k, c.recordingId)
+  k.advance('30d')
+  k.sql('DELETE FROM recording_jobs')
+  assert.equal(await heard(c), 'let_go')
+  const { json } = await offered(c)
+  assert.equal(json.data.status, 'completed')
+  for (const bytes of [sound(400), sound(60_000)]) {
+    const answer = await deliver(c, bytes)
+    assert.deepEqual([answer.status, answer.json.reason], [409, 'take_already_stored'])
+  }
+  assert.equal((await deliver(c, take)).status, 201, 'the same bytes may come again')
+  await k.close()
+})
+
+test('what retention took before the recordings were rebuilt is let go of', async () => {
+  const k = kit(REPLICATED)
+  const c = await claimed(k)
+  await deliver(c)
+  k.sql('DELETE FROM recording_jobs')
+  k.sql('DELETE FROM recording_files')
+  k.sql("UPDATE recordings SET status = 'completed'")
+  assert.equal(await heard(c), 'let_go')
+  await k.close()
+})
+
+test('an offer while another job of the recording is under way leaves that one, and the recording, alone', async () => {
+  const [one, two] = [kit(REPLICATED), kit(REPLICATED)]
+  const lost = await claimed(one)
+  const now = await claimed(two)
+  assert.equal(now.recordingId, lost.recordingId)
+  two.sql("UPDATE recording_jobs SET id = 'job_again'")
+  const { json, status } = await offered({ ...now, note: lost.note })
+  assert.deepEqual([status, json.data.id, json.data.status], [200, lost.jobId, 'failed'])
+  assert.deepEqual(two.rows("SELECT status FROM recording_jobs WHERE id = 'job_again'"), [{ status: 'running' }])
+  assert.deepEqual(two.rows('SELECT status FROM recordings'), [{ status: 'recording' }])
+  assert.equal((await deliver(now)).json.reason, 'superseded_by_retry')
   await one.close()
   await two.close()
 })

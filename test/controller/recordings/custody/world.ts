@@ -44,6 +44,8 @@ export async function heard({ agent, id, recordingId }: Pick<Claimed, 'agent' | 
   const beat = { agentVersion: '1', hostname: 'hall', kept: [recordingId] }
   return (await agent.post(`/nodes/${id}/heartbeat`, beat)).json.data.kept[recordingId]
 }
+export const offered = ({ agent, id, note }: Pick<Claimed, 'agent' | 'id' | 'note'>) =>
+  agent.post(`/nodes/${id}/recording-jobs/offer`, { note })
 /** As if a destination that keeps the library had verified what is stored. */
 export function uploaded(k: Kit, recordingId: string): void {
   k.sql(`INSERT OR IGNORE INTO upload_destinations (id, display_name, kind, enabled, keeps_library, created_at, updated_at)
