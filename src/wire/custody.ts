@@ -14,8 +14,8 @@ export const Kept = z.array(clientId).max(MOST_ASKED).optional().catch(undefined
 export const CUSTODY = ['hold', 'let_go', 'offer'] as const
 export type Custody = (typeof CUSTODY)[number]
 
-/** A sealed note is what a recording is, a few hundred characters, and its tags and policies. */
-const LONGEST_NOTE = 16_384
+/** A sealed note is what a recording is, a few hundred characters; with the widest channel map and its labels, 110,000. */
+const LONGEST_NOTE = 131_072
 
 /** A take of a recording that the controller may not know: the note is what an earlier one gave with the job. */
 export const Offer = z.strictObject({ note: z.string().min(1).max(LONGEST_NOTE) })
