@@ -7,6 +7,7 @@ import { DiskSpace } from '../http/diskspace.ts'
 import { REMOVED } from '../http/files.ts'
 import { sweepIncoming } from '../http/parts.ts'
 import type { Base, Module } from '../module.ts'
+import type { ClockApi } from '../monitoring/clock/api.ts'
 import type { HealthApi } from '../monitoring/health/api.ts'
 import { FileReaper } from '../scheduler/filereaper.ts'
 import type { SealKeys } from '../secrets.ts'
@@ -36,6 +37,7 @@ import { retentionRoutes } from './retention/policies.routes.ts'
 import { policyStore, retentionPolicyStore } from './retention/policies.store.ts'
 
 interface Deps {
+  clock: ClockApi
   fleet: FleetApi
   health: HealthApi
   keys: SealKeys
@@ -76,7 +78,10 @@ export function createRecordings(base: Base, deps: Deps): Module<RecordingsApi> 
   }
 }
 
-function apiOf(base: Base, { fleet, health: { health }, keys, replicatedUntil, settings }: Deps): RecordingsApi {
+function apiOf(
+  base: Base,
+  { clock: clockApi, fleet, health: { health }, keys, replicatedUntil, settings }: Deps,
+): RecordingsApi {
   const { authorization, clock, config, db, events, ids } = base
   const jobs = jobStore(db)
   const recordings = recordingStore(db)
@@ -113,6 +118,7 @@ function apiOf(base: Base, { fleet, health: { health }, keys, replicatedUntil, s
       replicated: config.SVC_CUSTODY === 'replicated',
       replicatedUntil,
       store: custodyStore(db),
+      trusted: clockApi.trusted,
     }),
     jobService: ofJobs,
     jobs,

@@ -95,11 +95,9 @@ export function custodyStore(db: Db) {
     },
     isKnown: (id: string): boolean => known.get({ id }) !== undefined,
     isDeleted: (id: string): boolean => deleted.get({ id }) !== undefined,
-    /** A recording was deleted; what was deleted long ago is forgotten. */
-    deleted(id: string, now: string): void {
-      forget.run({ now })
-      remember.run({ id, now })
-    },
+    deleted: (id: string, now: string): void => void remember.run({ id, now }),
+    /** Forgets what was deleted long ago; only while the clock is trusted, because what is forgotten would come back. */
+    prune: (now: string): void => void forget.run({ now }),
     /** The same references without what is not here. */
     known({ uploadPolicyIds, ...named }: References): References {
       const { recordingProfileId = null, retentionPolicyId = null, roomId = null, scheduleId = null } = named

@@ -30,6 +30,8 @@ interface Parts {
   /** What was committed before this moment is in the replica too; undefined while that is not known. */
   replicatedUntil: (now: string) => string | undefined
   store: CustodyStore
+  /** Whether the clock can be relied on for the age of a deletion. */
+  trusted: () => boolean
 }
 
 /** What a recording is, for a controller that does not know it. */
@@ -56,7 +58,7 @@ interface Note {
 const placeOf = (nodeId: string): string => `nodes/${nodeId}/custody_note`
 
 export function custodyService(parts: Parts) {
-  const { chunks, isHere, jobs, keys, recordings, replicated, replicatedUntil, store } = parts
+  const { chunks, isHere, jobs, keys, recordings, replicated, replicatedUntil, store, trusted } = parts
   return {
     /** What becomes of takes that a node keeps. */
     judge(nodeId: string, ids: readonly string[], now: string): Record<string, Custody> {
@@ -92,9 +94,10 @@ export function custodyService(parts: Parts) {
       if (known) return { changed: rejoined, fresh: false, job: known }
       return { changed: true, fresh: true, job: made(parts, nodeId, { job, recording }, now) }
     },
-    /** A recording was deleted. */
+    /** A recording was deleted: that is known when recorders are to keep takes again. */
     deleted(id: string, now: string): void {
-      if (replicated) store.deleted(id, now)
+      if (trusted()) store.prune(now)
+      store.deleted(id, now)
     },
   }
 }

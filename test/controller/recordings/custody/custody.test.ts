@@ -3,6 +3,7 @@ import { rmSync, truncateSync } from 'node:fs'
 import * as path from 'node:path'
 import { test } from 'node:test'
 import { kit } from '../../../kit/kit.ts'
+import { scratchDir } from '../../../kit/scratch.ts'
 import { sound } from '../../../kit/sound.ts'
 import { claimed, deliver, heard, offered, REPLICATED, uploaded } from './world.ts'
 
@@ -160,4 +161,56 @@ test('an offer while another job of the recording is under way leaves that one, 
   assert.equal((await deliver(now)).json.reason, 'superseded_by_retry')
   await one.close()
   await two.close()
+})
+
+test('a deletion is remembered while recorders keep no takes, too', async () => {
+  const dir = scratchDir('roomtone-deleted-')
+  const file = path.join(dir, 'roomtone.db')
+  const before = kit({ ...REPLICATED, file })
+  const c = await claimed(before)
+  await deliver(c)
+  await before.close()
+  const without = kit({ file })
+  assert.equal((await without.as('admin').delete(`/recordings/${c.recordingId}`)).status, 204)
+  await without.close()
+  const k = kit({ ...REPLICATED, file })
+  const agent = k.bearer(c.token)
+  assert.equal(await heard({ ...c, agent }), 'let_go')
+  assert.equal((await offered({ ...c, agent })).json.reason, 'recording_deleted')
+  await k.close()
+})
+
+test('a clock that runs ahead for a while makes no deletion forgotten', async () => {
+  const k = kit(REPLICATED)
+  const gone = await claimed(k)
+  await deliver(gone)
+  k.advance('1m')
+  const other = await claimed(k)
+  await deliver(other)
+  assert.equal((await k.as('admin').delete(`/recordings/${gone.recordingId}`)).status, 204)
+  await k.jump('120d')
+  assert.equal((await k.as('admin').delete(`/recordings/${other.recordingId}`)).status, 204)
+  await k.jump('-120d')
+  assert.equal(await heard(gone), 'let_go')
+  k.advance('91d')
+  const last = await claimed(k)
+  await deliver(last)
+  await k.as('admin').delete(`/recordings/${last.recordingId}`)
+  assert.equal(await heard(gone), 'offer', 'it is forgotten after 90 days')
+  await k.close()
+})
+
+test('the note of the widest channel map with the longest labels can be offered', async () => {
+  const k = kit(REPLICATED)
+  const label = (i: number) => `${i}${'漢'.repeat(157)}`
+  const entries = Array.from({ length: 128 }, (_, i) => ({
+    included: true,
+    label: label(i),
+    outputChannelIndex: i + 1,
+    sourceChannelIndex: i + 1,
+  }))
+  const c = await claimed(k, undefined, { channelMap: { entries } })
+  assert.ok(c.note.length > 80_000)
+  assert.equal((await offered(c)).status, 200)
+  await k.close()
 })

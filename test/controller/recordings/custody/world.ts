@@ -6,8 +6,8 @@ import { sound } from '../../../kit/sound.ts'
 export const ENHANCED = { codec: 'wav', enhancement: { loudnorm: { enabled: true } } }
 export const REPLICATED = { env: { SVC_CUSTODY: 'replicated' } }
 
-/** A node, and a job it has claimed, with the note of it. */
-export async function claimed(k: Kit, profile?: object) {
+/** A node, and a job it has claimed, with the note of it; `more` is what else its command says. */
+export async function claimed(k: Kit, profile?: object, more: object = {}) {
   const admin = k.as('admin')
   const made = profile && (await admin.post('/settings/recording-profiles', { name: 'Profile', ...profile })).json.data
   const node = await k.enroll()
@@ -19,6 +19,7 @@ export async function claimed(k: Kit, profile?: object) {
     tags: ['physics'],
   }
   const { data, job } = (await admin.post('/recordings', asked)).json
+  k.sql('UPDATE recording_jobs SET command = json_patch(command, ?) WHERE id = ?', JSON.stringify(more), job.id)
   const { json } = await node.agent.post(`/nodes/${node.id}/recording-jobs/claim-next-group`)
   return {
     ...node,
