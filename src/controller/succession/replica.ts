@@ -27,6 +27,9 @@ interface Look {
   position: Position | undefined
 }
 
+/** Less than that is a clock being kept right. */
+const SET_BACK_MS = 500
+
 /** What is known of the replica; `look` finds it out. */
 export class ReplicaWatch {
   readonly #parts: Parts
@@ -34,6 +37,8 @@ export class ReplicaWatch {
   /** What has to arrive at the store, and the moment before which everything is in it then. */
   #awaited: { at: string; position: Position } | undefined
   #until: string | undefined
+  /** Wall clock minus monotonic clock at the last look, ms. */
+  #ahead: number
   #logBytes = 0
   /** Since when nothing was read, what the log was then, since when nothing arrived; monotonic ms. */
   #readAt: number
@@ -46,6 +51,7 @@ export class ReplicaWatch {
     this.#parts = parts
     this.#readAt = parts.clock.monotonic()
     this.#storedAt = this.#readAt
+    this.#ahead = parts.clock.now() - this.#readAt
   }
 
   /** Hears from now on why its replicator does not run. */
@@ -55,7 +61,8 @@ export class ReplicaWatch {
 
   /** What was committed before this moment is in the replica, ISO; undefined while that is not known. */
   until(now: string): string | undefined {
-    return this.#parts.hasBehind ? this.#until : now
+    if (!this.#parts.hasBehind) return now
+    return this.#wasSetBack() ? undefined : this.#until
   }
 
   /** What is wrong with the replica, in a sentence. */
@@ -76,6 +83,8 @@ export class ReplicaWatch {
    */
   async look(): Promise<void> {
     const { clock, database } = this.#parts
+    if (this.#wasSetBack()) this.#forget()
+    this.#ahead = clock.now() - clock.monotonic()
     const [now, at, before] = [clock.monotonic(), iso(clock.now()), this.#last]
     this.#faultSince = this.#fault() === undefined ? undefined : (this.#faultSince ?? now)
     const [position, log] = [await positionOf(database), await logOf(database)]
@@ -86,6 +95,19 @@ export class ReplicaWatch {
     this.#last = { at, position }
     await this.#await(before, position, hasRead)
     if (log.bytes >= FULL_LOG_BYTES) await this.#parts.checkpoint()
+  }
+
+  /** Whether the wall clock was set back since the last look. */
+  #wasSetBack(): boolean {
+    const { clock } = this.#parts
+    return clock.now() - clock.monotonic() <= this.#ahead - SET_BACK_MS
+  }
+
+  /** Moments by another clock would say that what is yet to be committed is in the replica. */
+  #forget(): void {
+    this.#until = undefined
+    this.#awaited = undefined
+    this.#last = undefined
   }
 
   /**

@@ -32,9 +32,10 @@ function world({ stored = true } = {}) {
   const names: string[] = []
   let checkpoints = 0
   let ms = 0
+  let ahead = 0
   const watch = new ReplicaWatch({
     checkpoint: async () => checkpoints++,
-    clock: { monotonic: () => ms, now: () => BEGAN + ms },
+    clock: { monotonic: () => ms, now: () => BEGAN + ms + ahead },
     database,
     hasBehind: stored ? async (folder, name) => names.some((one) => one > folder + name) : undefined,
   })
@@ -54,9 +55,34 @@ function world({ stored = true } = {}) {
     },
     log: `${database}-wal`,
     read,
+    /** Sets the wall clock. */
+    set: (by: number) => {
+      ahead += by
+    },
     watch,
   }
 }
+
+test('after the clock was set back nothing is said of the replica until it is known anew', async () => {
+  const w = world()
+  w.read(0x1000)
+  await w.look(0)
+  w.read(0x2000)
+  await w.look()
+  w.arrives('00000000_00002000')
+  assert.equal(await w.look(), at(0))
+  w.set(-400)
+  assert.equal(w.watch.until(''), at(0), 'a clock that is being kept right')
+  w.set(-3_600_000)
+  assert.equal(w.watch.until(''), undefined)
+  w.read(0x3000)
+  await w.look()
+  w.read(0x4000)
+  w.arrives('00000000_00003000')
+  assert.equal(await w.look(), undefined)
+  w.arrives('00000000_00004000')
+  assert.equal(await w.look(), at(90_000 - 3_600_400))
+})
 
 test('what was committed before a look is in the replica once something behind it has arrived', async () => {
   const w = world()
