@@ -90,7 +90,7 @@ test('what is out of reach is answered like what there is not, by everything tha
       ),
     )
   const before = state()
-  for (const c of people.values()) {
+  for (const c of ofTurn(people.values())) {
     for (const r of w.k.routes.filter((r) => r.auth === 'user' && r.path.includes(':'))) {
       const kind = kindOf(r)
       const foreign = things(kind).filter((t) => !may(c, r.permission, t.reachedBy))

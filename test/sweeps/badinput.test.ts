@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type * as z from 'zod'
 import type { AnyRoute } from '../../src/controller/http/route.ts'
 import { requestOf, undone } from '../conventions/world.ts'
+import { ofTurn, shareOf } from '../kit/turn.ts'
 import { attempt, fieldsOf, GOOD, good, k, line, raw, type Sent, sweep, tokenFor } from './sweep.ts'
 
 const bodied = k.routes.filter((r) => r.body)
@@ -25,7 +26,7 @@ test('the good bodies are good: what is refused below is refused for its one fau
   )
   for (const r of bodied.filter(
     (one) =>
-      !/login|pair$|sign-in-link|display-session|me\/password|claim|doctor-report|jobs\/:id\/heartbeat|lifecycle\/:action|restore/.test(
+      !/login|pair$|sign-in-link|display-session|me\/password|claim|doctor-report|jobs\/offer|jobs\/:id\/heartbeat|lifecycle\/:action|restore/.test(
         one.path,
       ),
   )) {
@@ -65,7 +66,7 @@ const WRONG: unknown[] = [
 ]
 
 function* fieldCases(): Iterable<[AnyRoute, Sent]> {
-  for (const r of bodied) {
+  for (const r of ofTurn(bodied)) {
     const base = good(r)
     for (const field of fieldsOf(r.body as z.ZodType)) {
       for (const value of WRONG)
@@ -90,7 +91,7 @@ function* nested(value: unknown): Iterable<[string, unknown[]]> {
   }
 }
 
-test('every field of every body, with every wrong type', async () => sweep(fieldCases(), 1500))
+test('every field of every body, with every wrong type', async () => sweep(fieldCases(), shareOf(1000)))
 
 const bytes = (...values: number[]) => Uint8Array.from(values)
 const DEEP = 100_000
@@ -99,7 +100,7 @@ const LONG_LIST = JSON.stringify(Array(200_000).fill(1))
 const MANY_MEMBERS = Array.from({ length: 50_000 }, (_, i) => `"k${i}":${i}`).join(',')
 
 function* wholeBodies(): Iterable<[AnyRoute, Sent]> {
-  for (const r of bodied) {
+  for (const r of ofTurn(bodied)) {
     const base = good(r)
     const text = JSON.stringify(base)
     for (const body of [
@@ -144,7 +145,7 @@ function* wholeBodies(): Iterable<[AnyRoute, Sent]> {
   }
 }
 
-test('bodies that are not what they should be, as a whole', async () => sweep(wholeBodies(), 500))
+test('bodies that are not what they should be, as a whole', async () => sweep(wholeBodies(), shareOf(400)))
 
 test('what is not UTF-8, not JSON or too deep is a 400 on every route that reads a body', async () => {
   const fill = (inner: Uint8Array): Buffer => Buffer.concat([Buffer.from('{"name":"'), inner, Buffer.from('"}')])
@@ -257,7 +258,7 @@ const GARBAGE = [
 ]
 
 function* queryCases(): Iterable<[AnyRoute, Sent]> {
-  for (const r of k.routes.filter((one) => one.query)) {
+  for (const r of ofTurn(k.routes.filter((one) => one.query))) {
     for (const name of fieldsOf(r.query as z.ZodType))
       for (const value of GARBAGE) {
         // A claim that is told to wait, waits.
@@ -272,7 +273,7 @@ function* queryCases(): Iterable<[AnyRoute, Sent]> {
   }
 }
 
-test('queries that make no sense', async () => sweep(queryCases(), 600))
+test('queries that make no sense', async () => sweep(queryCases(), shareOf(400)))
 
 test('none of all this was logged as a bug', () => {
   assert.deepEqual(

@@ -47,7 +47,14 @@ const OTHERS: [
     /is no controller of Roomtone \(status 200, application\/json\)/,
     /SVC_X_URL in/,
   ],
-  ['a lifecycle runner', 200, JSON_TYPE, '{"data":{"ok":true}}', /is no controller of Roomtone/, /another port/],
+  [
+    'a lifecycle runner',
+    200,
+    JSON_TYPE,
+    '{"data":{"ok":true}}',
+    /is no controller of Roomtone/,
+    /Check address and port/,
+  ],
   [
     'a page',
     200,

@@ -56,7 +56,7 @@ test('there is one managed key: those of former nodes go, keys of people stay', 
 test('a command that would break out of its quotes is refused and changes nothing', (t) => {
   const { file, lines } = keysOf(t, 'ssh-ed25519 AAAA svc-node_1')
   for (const command of ['a" b', 'a\\', 'a\nb'])
-    assert.throws(() => installPublicKey(file, KEY, command), /cannot be written/)
+    assert.throws(() => installPublicKey(file, KEY, command), /cannot hold quotes/)
   assert.deepEqual(lines(), ['ssh-ed25519 AAAA svc-node_1'])
 })
 
