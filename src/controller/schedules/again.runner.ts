@@ -64,6 +64,7 @@ function begunAgain(parts: Parts, slot: Unbegun, now: string): boolean {
     })
     return true
   } catch (e) {
+    // A recorder that is retired or has been moved is for people to see to; the slot is asked about again until it is over.
     if (!(e instanceof Fail) || e.status === 503) throw e
     log.warn('a scheduled take could not be begun again', { reason: e.reason, scheduleId: slot.scheduleId })
     return false

@@ -1,6 +1,6 @@
 // Looks whether a copy of the database is whole: seconds for gigabytes, in a thread of its own.
 import { parentPort, workerData } from 'node:worker_threads'
-import { KEEPS_LIBRARY } from '../recordings/library/held.rules.ts'
+import { FILE_HELD } from '../recordings/library/held.rules.ts'
 import { checkDatabase } from '../store/backup.ts'
 import { Db } from '../store/db.ts'
 import { schemaOf } from '../store/migrate.ts'
@@ -25,9 +25,7 @@ function examined({ addonPath, file }: Examining): Examined {
 const aloneThere = (db: Db): number =>
   db
     .stmt<object, { n: number }>(
-      `SELECT count(DISTINCT f.recording_id) AS n FROM recording_files f WHERE f.local = 1
-        AND NOT EXISTS (SELECT 1 FROM remote_copies c JOIN upload_destinations d ON d.id = c.destination_id AND ${KEEPS_LIBRARY}
-          WHERE c.recording_id = f.recording_id AND c.checksum = f.checksum AND c.damaged_at IS NULL)`,
+      `SELECT count(DISTINCT f.recording_id) AS n FROM recording_files f WHERE f.local = 1 AND NOT ${FILE_HELD}`,
     )
     .get({})?.n ?? 0
 

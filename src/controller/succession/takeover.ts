@@ -70,7 +70,7 @@ async function mayAsk(tenure: Tenure): Promise<void> {
     throw new UserError(`Nothing was taken over: ${tenure.silence?.why ?? 'the lease cannot be seen'}`)
   if (standing === 'free')
     throw new UserError('There is nothing to take over: no controller holds the lease. Start one: roomtone controller')
-  if (standing !== 'others') throw new UserError('This box is already the controller')
+  if (standing !== 'others') throw new UserError('This box is already the controller: there is nothing to take over')
 }
 
 async function planned(parts: Parts, say: (sentence: string) => void): Promise<void> {

@@ -104,7 +104,6 @@ async function otherOf({ url }: PairSettings, { holder, term }: Lease, signal: A
 }
 
 async function copyOf(pair: PairSettings, { term }: Lease, signal: AbortSignal): Promise<Finding> {
-  if (!pair.replica) return skipped('SVC_REPLICA_URL is not set: this controller writes no replica for another box')
   const { accessKeyId, secretAccessKey } = pair
   const { bucket: name, endpoint, key, region } = replicaOf(pair.replica, term)
   const custom = endpoint ? { endpoint, forcePathStyle: true } : {}

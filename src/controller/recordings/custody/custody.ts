@@ -86,7 +86,7 @@ export function custodyService(parts: Parts) {
     adopt(nodeId: string, text: string, now: string): { changed: boolean; fresh: boolean; job: Job } {
       const { job, recording } = opened(keys, nodeId, text)
       if (store.isDeleted(recording.id))
-        throw conflict('recording_deleted', 'This recording was deleted: the take is not wanted')
+        throw conflict('recording_deleted', 'This recording was deleted, so its take is no longer accepted')
       if (store.isKnown(recording.id) && !store.take(recording.id, nodeId))
         throw new Fail(403, 'node_scope_denied', 'Node credential cannot access this recording', { outcome: 'denied' })
       const rejoined = chunks.rejoin(recording.id, isHere, now)
@@ -127,7 +127,12 @@ function opened(keys: SealKeys, nodeId: string, text: string): Note {
     return JSON.parse(openText(keys.settings(), placeOf(nodeId), text)) as Note
   } catch (e) {
     if (!(e instanceof SealError)) throw e
-    throw invalid('This note was not given to this recorder', ['note'], 'expected the note of a job', 'invalid_note')
+    throw invalid(
+      'This note was not given to this recorder: send the one that came with the job',
+      ['note'],
+      'expected the note of a job',
+      'invalid_note',
+    )
   }
 }
 
