@@ -367,6 +367,13 @@ CREATE TABLE job_kinds (
   UNIQUE (node_id, status, backend, interface, words)
 ) STRICT;
 
+CREATE TABLE library_moves (
+  destination_id TEXT PRIMARY KEY NOT NULL REFERENCES upload_destinations (id) ON DELETE CASCADE,
+  place          INTEGER NOT NULL,
+  recording_id   TEXT NOT NULL DEFAULT '',
+  checksum       TEXT NOT NULL DEFAULT ''
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE library_walks (
   destination_id TEXT PRIMARY KEY NOT NULL REFERENCES upload_destinations (id) ON DELETE CASCADE,
   seq            INTEGER NOT NULL DEFAULT 0
@@ -742,7 +749,7 @@ CREATE TABLE remote_copies (
   object_key     TEXT NOT NULL,
   etag           TEXT,                        -- as the store named it when the object was verified
   verified_at    TEXT NOT NULL,
-  damaged_at     TEXT,                        -- since when the object is known to be lost or another one
+  damaged_at     TEXT, place INTEGER NOT NULL DEFAULT 0,                        -- since when the object is known to be lost or another one
   PRIMARY KEY (recording_id, checksum, destination_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -946,7 +953,7 @@ CREATE TABLE upload_destinations (
   keeps_library INTEGER NOT NULL DEFAULT 0 CHECK (keeps_library IN (0, 1)), -- takes may be here alone, and are played from here
   created_at    TEXT NOT NULL,
   updated_at    TEXT NOT NULL
-) STRICT;
+, place INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE upload_policies (
   id                        TEXT PRIMARY KEY NOT NULL,
@@ -1558,6 +1565,14 @@ END;
 CREATE TRIGGER library_begun AFTER UPDATE OF keeps_library ON upload_destinations
 WHEN new.keeps_library = 1 AND old.keeps_library = 0 BEGIN
   INSERT INTO library_walks (destination_id) VALUES (new.id) ON CONFLICT DO UPDATE SET seq = 0;
+END;
+
+CREATE TRIGGER library_moved AFTER UPDATE OF place ON upload_destinations WHEN new.place <> old.place BEGIN
+  INSERT INTO library_moves (destination_id, place) VALUES (new.id, new.place)
+    ON CONFLICT DO UPDATE SET place = excluded.place, recording_id = '', checksum = '';
+  -- What is being sent goes to the former place: it is sent again.
+  UPDATE upload_queue SET claim = NULL, attempt_count = attempt_count - 1, next_attempt_at = new.updated_at
+    WHERE destination_id = new.id AND claim IS NOT NULL;
 END;
 
 CREATE TRIGGER manifest_of_chunk AFTER INSERT ON recording_chunk_files BEGIN

@@ -1,4 +1,4 @@
-import { KEEPS_LIBRARY } from '../recordings/library/held.rules.ts'
+import { COUNTS, KEEPS_LIBRARY } from '../recordings/library/held.rules.ts'
 import type { Db, Params } from '../store/db.ts'
 import type { ObjectAt } from './driver.ts'
 
@@ -13,30 +13,35 @@ export interface Copy extends FileId, ObjectAt {
   /** Since when it is known to be lost or another object. */
   damagedAt: string | null
   destinationId: string
+  /** Of its destination, when this was asked: it counts up with each move. */
+  place: number
 }
 
+/** A copy that was just verified. */
+export type Kept = Omit<Copy, 'damagedAt' | 'place'>
+
 const COLUMNS = `c.recording_id AS recordingId, c.checksum, c.destination_id AS destinationId, c.object_key AS key, c.etag,
-  c.damaged_at AS damagedAt`
+  c.damaged_at AS damagedAt, d.place`
 
 /** What destinations hold of takes (docs/contract/recordings.md: Beyond the disk). Call every write inside a transaction. */
 export function copyStore(db: Db) {
   const keep = db.stmt<Params>(
-    `INSERT INTO remote_copies (recording_id, checksum, destination_id, object_key, etag, verified_at)
-     SELECT @recordingId, @checksum, id, @key, @etag, @now FROM upload_destinations WHERE id = @destinationId
+    `INSERT INTO remote_copies (recording_id, checksum, destination_id, object_key, etag, verified_at, place)
+     SELECT @recordingId, @checksum, id, @key, @etag, @now, place FROM upload_destinations WHERE id = @destinationId
      ON CONFLICT DO UPDATE SET object_key = excluded.object_key, etag = excluded.etag, verified_at = excluded.verified_at,
-       damaged_at = NULL`,
+       place = excluded.place, damaged_at = NULL`,
   )
   // Sound ones first.
   const readable = db.stmt<FileId & Params, Copy>(
     `SELECT ${COLUMNS} FROM remote_copies c JOIN upload_destinations d ON d.id = c.destination_id AND ${KEEPS_LIBRARY}
-      WHERE c.recording_id = @recordingId AND c.checksum = @checksum ORDER BY c.damaged_at IS NOT NULL, c.verified_at DESC`,
+      WHERE c.recording_id = @recordingId AND c.checksum = @checksum ORDER BY c.damaged_at IS NOT NULL, c.place <> d.place, c.verified_at DESC`,
   )
   const damage = db.stmt<Params>(
     `UPDATE remote_copies SET damaged_at = @now WHERE recording_id = @recordingId AND checksum = @checksum
         AND destination_id = @destinationId AND damaged_at IS NULL`,
   )
   const heal = db.stmt<Params>(
-    `UPDATE remote_copies SET damaged_at = NULL, verified_at = @now WHERE recording_id = @recordingId
+    `UPDATE remote_copies SET damaged_at = NULL, verified_at = @now, place = @place WHERE recording_id = @recordingId
         AND checksum = @checksum AND destination_id = @destinationId AND damaged_at IS NOT NULL`,
   )
   // What was sent is due again, and no longer counts as verified.
@@ -48,7 +53,7 @@ export function copyStore(db: Db) {
   )
   const left = db.stmt<FileId & Params, { n: number }>(
     `SELECT (SELECT count(*) FROM remote_copies c JOIN upload_destinations d ON d.id = c.destination_id AND ${KEEPS_LIBRARY}
-        WHERE c.recording_id = @recordingId AND c.checksum = @checksum AND c.damaged_at IS NULL)
+        WHERE c.recording_id = @recordingId AND c.checksum = @checksum AND ${COUNTS})
       + (SELECT count(*) FROM recording_files WHERE recording_id = @recordingId AND checksum = @checksum AND local = 1) AS n`,
   )
   const faults = db.stmt<Params, { n: number }>(
@@ -60,7 +65,7 @@ export function copyStore(db: Db) {
   )
   return {
     /** The destination was seen to hold the file. */
-    keep: ({ checksum, destinationId, etag, key, recordingId }: Omit<Copy, 'damagedAt'>, now: string): void =>
+    keep: ({ checksum, destinationId, etag, key, recordingId }: Kept, now: string): void =>
       void keep.run({ checksum, destinationId, etag, key, recordingId, now }),
     /** Where a file can be read, sound copies first. */
     readable: ({ checksum, recordingId }: FileId): Copy[] => readable.all({ checksum, recordingId }),
@@ -68,8 +73,8 @@ export function copyStore(db: Db) {
     damage: ({ checksum, destinationId, recordingId }: Copy, now: string): boolean =>
       damage.run({ checksum, destinationId, recordingId, now }) === 1,
     /** It is there after all. False when nothing else was known. */
-    heal: ({ checksum, destinationId, recordingId }: Copy, now: string): boolean =>
-      heal.run({ checksum, destinationId, recordingId, now }) === 1,
+    heal: ({ checksum, destinationId, place, recordingId }: Copy, now: string): boolean =>
+      heal.run({ checksum, destinationId, now, place, recordingId }) === 1,
     /** Uploads a damaged copy again. False when nothing says how it got there. */
     reopen: ({ checksum, destinationId, recordingId }: Copy, now: string): boolean =>
       reopen.run({ checksum, destinationId, recordingId, now }) === 1,

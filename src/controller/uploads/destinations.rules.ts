@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Destination, DestinationKind, S3Options, SmbOptions } from '../../wire/uploads.ts'
 
 /** A stored destination; of its secrets only whether they are set. */
@@ -108,4 +109,12 @@ export const redirections = {
   s3: (before: S3Options | undefined, after: S3Options): string[] => named(S3_PLACE(before ?? {}), S3_PLACE(after)),
   smb: (before: SmbOptions | undefined, after: SmbOptions): string[] =>
     named(SMB_PLACE(before ?? {}), SMB_PLACE(after)),
+}
+
+/** Whether the settings of a destination name another place: what lies at the one before is not there. */
+export const isMoved = {
+  s3: (before: S3Options | undefined, after: S3Options): boolean =>
+    before?.bucket !== after.bucket || !isDeepStrictEqual(S3_PLACE(before ?? {}), S3_PLACE(after)),
+  smb: (before: SmbOptions | undefined, after: SmbOptions): boolean =>
+    !isDeepStrictEqual(SMB_PLACE(before ?? {}), SMB_PLACE(after)),
 }

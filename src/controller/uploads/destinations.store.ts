@@ -10,9 +10,10 @@ import type {
   SmbOptions,
 } from '../../wire/uploads.ts'
 import type { Visibility } from '../http/visibility.ts'
+import { COUNTS, KEEPS_LIBRARY } from '../recordings/library/held.rules.ts'
 import type { Db, Params } from '../store/db.ts'
 import { COUNT_LIMIT, Lister } from '../store/filter.ts'
-import { describe, redirections, type Unavailable } from './destinations.rules.ts'
+import { describe, isMoved, redirections, type Unavailable } from './destinations.rules.ts'
 
 interface Row {
   displayName: string
@@ -40,11 +41,11 @@ const COLUMNS = `x.id, x.display_name AS displayName, x.kind, x.enabled, x.keeps
 const parsed = <T>(json: string | null): T | undefined => (json === null ? undefined : (JSON.parse(json) as T))
 
 // Takes with a file that can be read at this destination and nowhere else. A damaged object is no reason to keep it.
-const ALONE = `(SELECT DISTINCT c.recording_id FROM remote_copies c JOIN recording_files f
-    ON f.recording_id = c.recording_id AND f.checksum = c.checksum AND f.local = 0
-  WHERE c.destination_id = @id AND c.damaged_at IS NULL AND NOT EXISTS (SELECT 1 FROM remote_copies o
-    JOIN upload_destinations d ON d.id = o.destination_id AND d.keeps_library = 1 AND d.enabled = 1
-    WHERE o.recording_id = c.recording_id AND o.checksum = c.checksum AND o.destination_id <> @id AND o.damaged_at IS NULL))`
+const ALONE = `(SELECT DISTINCT own.recording_id FROM remote_copies own JOIN recording_files f
+    ON f.recording_id = own.recording_id AND f.checksum = own.checksum AND f.local = 0
+  WHERE own.destination_id = @id AND own.damaged_at IS NULL AND NOT EXISTS (SELECT 1 FROM remote_copies c
+    JOIN upload_destinations d ON d.id = c.destination_id AND ${KEEPS_LIBRARY}
+    WHERE c.recording_id = own.recording_id AND c.checksum = own.checksum AND c.destination_id <> @id AND ${COUNTS}))`
 
 /** Upload destinations. Secrets are sealed on arrival, bound to their row, and leave only through `open`. */
 export function destinationStore(db: Db, key: () => Uint8Array, unavailable: Unavailable) {
@@ -57,7 +58,7 @@ export function destinationStore(db: Db, key: () => Uint8Array, unavailable: Una
   )
   const update = db.stmt<Params>(
     `UPDATE upload_destinations SET display_name = @displayName, enabled = @enabled, keeps_library = @keepsLibrary, smb = @smb,
-       smb_password = @smbPassword, s3 = @s3, s3_secret = @s3Secret, updated_at = @now WHERE id = @id`,
+       smb_password = @smbPassword, s3 = @s3, s3_secret = @s3Secret, place = place + @moved, updated_at = @now WHERE id = @id`,
   )
   const drop = db.stmt<{ id: string }>(`DELETE FROM upload_destinations WHERE id = @id`)
   const users = db.stmt<{ id: string }, { id: string; name: string }>(
@@ -139,7 +140,7 @@ export function destinationStore(db: Db, key: () => Uint8Array, unavailable: Una
       requireObjects(before.kind, patch)
       requireSecretAgain(before, patch)
       if (leavesLibrary(before, patch)) requireNoneAlone(id)
-      update.run(columns(before, patch, now))
+      update.run({ ...columns(before, patch, now), moved: Number(becomesAnother(before, patch)) })
       return { before: shown(before), after: get(id) }
     },
     /**
@@ -193,6 +194,12 @@ function leavesLibrary({ enabled, keepsLibrary, s3 }: Row, patch: DestinationPat
   const off = patch.enabled === false || patch.keepsLibrary === false
   const moved = patch.s3 !== undefined && patch.s3.bucket !== parsed<S3Options>(s3)?.bucket
   return enabled === 1 && keepsLibrary === 1 && (off || moved)
+}
+
+/** Whether a patch makes it another place (docs/contract/uploads.md: Queue). */
+function becomesAnother(before: Row, { s3, smb }: DestinationPatch): boolean {
+  if (s3) return isMoved.s3(parsed<S3Options>(before.s3), s3)
+  return smb !== undefined && isMoved.smb(parsed<SmbOptions>(before.smb), smb)
 }
 
 /** A stored secret is used only for the server it was entered for: another server needs it to be entered again. */

@@ -18,6 +18,8 @@ import { backlogRunner } from './library/backlog.runner.ts'
 import { backlogStore } from './library/backlog.store.ts'
 import { type Damages, damages } from './library/damages.ts'
 import { Library } from './library/library.ts'
+import { movesRunner } from './library/moves.runner.ts'
+import { moveStore } from './library/moves.store.ts'
 import { multipartRunner } from './library/multiparts.runner.ts'
 import { type MultipartStore, multipartStore } from './library/multiparts.store.ts'
 import { presenceRunner } from './library/presence.runner.ts'
@@ -113,12 +115,16 @@ function libraryOf(
   const library = new Library({ checkRoom, copies, damages: ofCopies, destinations, ids, log, takes })
   const multiparts = multipartStore(db)
   const parts = multipartRunner({ audit, db, library, log, multiparts })
+  const moves = movesRunner({ audit, copies, damages: ofCopies, db, library, log, moves: moveStore(db) })
   return {
     damages: ofCopies,
     library,
     multiparts,
-    runners: [parts, presenceRunner({ db, library, takes })],
-    stop: parts.stop,
+    runners: [parts, moves, presenceRunner({ db, library, takes })],
+    stop: () => {
+      moves.stop()
+      parts.stop()
+    },
   }
 }
 

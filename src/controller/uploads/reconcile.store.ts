@@ -1,6 +1,6 @@
 import type { UploadItem } from '../../wire/uploads.ts'
 import type { RecordingsApi } from '../recordings/api.ts'
-import { FILE_HELD } from '../recordings/library/held.rules.ts'
+import { FILE_HELD, FILE_MISSED } from '../recordings/library/held.rules.ts'
 import type { Db, Params } from '../store/db.ts'
 import {
   type Chunks,
@@ -71,7 +71,7 @@ export function reconcileStore({ chunks, db, held, queue }: Parts) {
       AND q.status IN ('queued', 'retrying', 'failed'))`
   // Where a destination keeps the library its row stays, and it is played from there.
   const free = db.stmt<Params>(`UPDATE recording_files AS f SET local = 0 WHERE ${mayGo} AND ${FILE_HELD}`)
-  const forget = db.stmt<Params>(`DELETE FROM recording_files AS f WHERE ${mayGo}`)
+  const forget = db.stmt<Params>(`DELETE FROM recording_files AS f WHERE ${mayGo} AND NOT ${FILE_MISSED}`)
   const postpone = db.stmt<{ id: string; pending: number }>(
     `UPDATE upload_queue SET release_pending = @pending WHERE id = @id`,
   )

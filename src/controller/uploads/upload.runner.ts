@@ -136,7 +136,8 @@ export class Uploader {
       while (waiting && !this.stopped) {
         const fresh = this.fill(this.parts.batchSize - began.length, within)
         began.push(...fresh)
-        const open = began.filter(({ item }) => this.underWay.has(item.id))
+        // An item that was started over while it was sent is begun twice.
+        const open = began.filter((one) => this.underWay.get(one.item.id) === one)
         if (open.length === 0 && fresh.length === 0) break
         await Promise.race([patience.promise, ...open.map(({ ended }) => ended)])
       }

@@ -178,6 +178,7 @@ export const actions: Words['actions'] = {
     rebuilt: 'aus Manifesten neu aufbauen',
     term_began: 'Zentrale werden',
     copy_damaged: 'Kopie verlieren',
+    copy_left_behind: 'Kopie am neuen Ort eines Ziels vermissen',
     copy_sound: 'Kopie wiederfinden',
     parts_taken_back: 'Teile zurücknehmen',
     report: 'melden',

@@ -177,6 +177,7 @@ export const actions = {
     rebuilt: 'rebuild from manifests',
     term_began: 'become the controller',
     copy_damaged: 'lose a copy',
+    copy_left_behind: 'miss a copy at the new place of a destination',
     copy_sound: 'find a copy again',
     parts_taken_back: 'take back parts',
     report: 'report',

@@ -1,7 +1,7 @@
 import type { Job } from '../../../wire/recordings.ts'
 import type { Db, Params } from '../../store/db.ts'
 import { LEASE_EXPIRED } from '../jobs/jobs.rules.ts'
-import { KEEPS_LIBRARY } from '../library/held.rules.ts'
+import { COUNTS, KEEPS_LIBRARY } from '../library/held.rules.ts'
 import type { KeptFile, KeptTake } from './custody.rules.ts'
 
 // A joined file stands for the chunks it was made of, and one that came whole for what is played of them.
@@ -10,7 +10,7 @@ const STANDS = `CASE k.rendition
     ELSE s.primary_joined IS s.primary_revision OR s.whole_at IS NOT NULL END`
 const FILES = `SELECT f.path, f.size_bytes AS sizeBytes, f.local, (SELECT min(c.verified_at) FROM remote_copies c
      JOIN upload_destinations d ON d.id = c.destination_id AND ${KEEPS_LIBRARY}
-    WHERE c.recording_id = f.recording_id AND c.checksum = f.checksum AND c.damaged_at IS NULL) AS heldSince
+    WHERE c.recording_id = f.recording_id AND c.checksum = f.checksum AND ${COUNTS}) AS heldSince
   FROM recording_files f WHERE f.recording_id = @id
   UNION ALL SELECT k.path, k.size_bytes, 1, NULL FROM recording_chunk_files k
     JOIN chunked_recordings s ON s.recording_id = k.recording_id WHERE k.recording_id = @id AND NOT (${STANDS})`

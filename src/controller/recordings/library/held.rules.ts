@@ -3,13 +3,20 @@
 /** Whether destination `d` can be read from. */
 export const KEEPS_LIBRARY = `d.keeps_library = 1 AND d.enabled = 1`
 
+/** Whether copy `c` is known to be at destination `d`: what was seen at a former place of it is not (sql/0032_moved_libraries.sql). */
+export const COUNTS = `c.damaged_at IS NULL AND c.place = d.place`
+
 /** Whether a destination that keeps the library holds file `f`, as it was verified. */
 export const FILE_HELD = `EXISTS (SELECT 1 FROM remote_copies c JOIN upload_destinations d ON d.id = c.destination_id
-  WHERE c.recording_id = f.recording_id AND c.checksum = f.checksum AND c.damaged_at IS NULL AND ${KEEPS_LIBRARY})`
+  WHERE c.recording_id = f.recording_id AND c.checksum = f.checksum AND ${COUNTS} AND ${KEEPS_LIBRARY})`
+
+/** Whether such a destination had file `f` and is not known to have it now. */
+export const FILE_MISSED = `EXISTS (SELECT 1 FROM remote_copies c JOIN upload_destinations d ON d.id = c.destination_id
+  WHERE c.recording_id = f.recording_id AND c.checksum = f.checksum AND NOT (${COUNTS}) AND ${KEEPS_LIBRARY})`
 
 const ALL_AT_D = `${KEEPS_LIBRARY} AND NOT EXISTS (SELECT 1 FROM recording_files f WHERE f.recording_id = r.id
   AND NOT EXISTS (SELECT 1 FROM remote_copies c WHERE c.recording_id = f.recording_id AND c.checksum = f.checksum
-    AND c.destination_id = d.id AND c.damaged_at IS NULL))`
+    AND c.destination_id = d.id AND ${COUNTS}))`
 
 /** Whether one of them holds all files of a take that has any. */
 export const HELD = `r.cached = 1 AND EXISTS (SELECT 1 FROM upload_destinations d WHERE ${ALL_AT_D})`

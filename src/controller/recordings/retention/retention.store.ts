@@ -1,7 +1,7 @@
 import type { RetentionPolicy } from '../../../wire/retention.ts'
 import type { Db } from '../../store/db.ts'
 import { VERIFIED_THERE } from '../../uploads/queue.rules.ts'
-import { HELD } from '../library/held.rules.ts'
+import { FILE_MISSED, HELD } from '../library/held.rules.ts'
 import type { Candidate } from './retention.rules.ts'
 
 type Which = Pick<RetentionPolicy, 'deleteOnlyAfterUploaded' | 'id' | 'preserveTagged'>
@@ -22,13 +22,15 @@ interface Cleared {
 const BYTES = `(SELECT coalesce(sum(size_bytes), 0) FROM recording_files f WHERE f.recording_id = r.id AND f.local = 1)
   + (SELECT coalesce(sum(size_bytes), 0) FROM recording_chunk_files f WHERE f.recording_id = r.id)`
 
-// It counts as uploaded where its bytes were verified at the destination, in each place that it was sent to.
+// It counts as uploaded where its bytes were verified at the destination, in each place that it was sent to, and are still known
+// to be there where the library is kept.
 const UNPROVEN = `NOT EXISTS (SELECT 1 FROM upload_queue u WHERE u.recording_id = r.id AND u.status = 'succeeded'
     AND u.verification ${VERIFIED_THERE})
   OR EXISTS (SELECT 1 FROM upload_queue u WHERE u.recording_id = r.id AND u.status = 'succeeded'
     AND (u.verification ${VERIFIED_THERE}) IS NOT 1
     AND NOT EXISTS (SELECT 1 FROM upload_queue o WHERE o.recording_id = r.id AND o.status = 'succeeded'
-      AND o.destination_id = u.destination_id AND o.checksum = u.checksum AND o.verification ${VERIFIED_THERE}))`
+      AND o.destination_id = u.destination_id AND o.checksum = u.checksum AND o.verification ${VERIFIED_THERE}))
+  OR EXISTS (SELECT 1 FROM recording_files f WHERE f.recording_id = r.id AND ${FILE_MISSED})`
 
 // What protects a take: a tag, a part of it that is already nowhere but at a destination, an unfinished upload, a job, chunks that are not joined yet
 // (docs/contract/recordings.md: Retention).

@@ -4,7 +4,7 @@ import type { Audit, AuditEntry } from '../../http/audit.ts'
 import { systemActor } from '../../http/principal.ts'
 import type { HealthApi } from '../../monitoring/health/api.ts'
 import type { Db } from '../../store/db.ts'
-import type { Copy, CopyStore, FileId } from '../copies.store.ts'
+import type { Copy, CopyStore, FileId, Kept } from '../copies.store.ts'
 
 const TYPE = 'recording.remote_copy_damaged'
 const ACTOR = systemActor('library')
@@ -81,7 +81,7 @@ export function damages({ audit, clock, copies, db, health }: Parts) {
       })
     },
     /** A destination was seen to hold a file; call it within the transaction that says so. */
-    kept(copy: Omit<Copy, 'damagedAt'>, now: string): void {
+    kept(copy: Kept, now: string): void {
       copies.keep(copy, now)
       settle(copy.recordingId, now)
     },
