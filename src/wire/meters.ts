@@ -54,6 +54,9 @@ export const MeterFrame = z.object({
 })
 export type MeterFrame = z.infer<typeof MeterFrame>
 
+/** Frames that come together, oldest first. An agent puts no more levels into them than one frame may have. */
+export const MeterFrames = z.object({ frames: z.array(MeterFrame).min(1).max(60) })
+
 /** One interface of a node that meters several; by id or system ref. */
 export const MeterQuery = z.object({ interfaceId: query(text(1, 255)) })
 

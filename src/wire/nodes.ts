@@ -367,8 +367,11 @@ export interface NodeConfig {
   doctor?: { requestId: string } | undefined // somebody waits for the doctor's report: wire/doctor.ts
   /** Whether anybody listens right now: then audio without gaps is wanted, otherwise none has to be sent. */
   liveListen?: { requested: boolean }
-  /** Whether anybody watches the meters right now: then so many quick frames a second are wanted beside the whole ones. */
-  liveMeters?: { framesPerSecond: number; requested: boolean }
+  /**
+   * Whether anybody watches the meters right now: then so many quick frames a second are wanted beside the whole ones. While
+   * nobody does, whole ones may wait for so many seconds and come together.
+   */
+  liveMeters?: { framesPerSecond: number; requested: boolean; togetherSeconds?: number }
   monitorEnhancement: { engine: 'deepfilternet3'; requested: boolean }
   /** Scheduled takes that begin soon, to be listened for beforehand; absent when there are none. */
   preflights?: PlannedPreflight[] | undefined

@@ -10,9 +10,11 @@ import { beatOf, type Enrolled, enroll, type Fleet, fleet, inLanes, type Place }
 
 const EVERY_MS = 5000
 const METER_MS = 1000
+/** Whole frames come together while nobody watches. */
+const TOGETHER_MS = 5000
 const CHANNELS = 8
-/** As agents have it; a job's heartbeat is open all the time. */
-const JOB_POLL_SECONDS = 2
+/** As agents have it while sound is captured; a job's heartbeat is open all the time. */
+const JOB_POLL_SECONDS = 10
 const WAIT_SECONDS = 25
 const WARM_MS = 10_000
 const MEASURED_MS = 40_000
@@ -70,7 +72,7 @@ async function measured({ controller }: Fleet, course: Course): Promise<Pace> {
 }
 
 /** Requests of an agent in a second, where nothing keeps it waiting. */
-const REQUESTS = 1000 / EVERY_MS + 1000 / METER_MS + 1 / JOB_POLL_SECONDS + 2 / WAIT_SECONDS
+const REQUESTS = 1000 / EVERY_MS + 1000 / TOGETHER_MS + 1 / JOB_POLL_SECONDS + 2 / WAIT_SECONDS
 
 /** What a request costs is measured, and taken so often as the fleet asks: a machine busy with other things answers fewer. */
 const paceRows = (count: number, most: number, { cpuMs, latencies, perSecond }: Pace): Row[] => [
@@ -80,7 +82,7 @@ const paceRows = (count: number, most: number, { cpuMs, latencies, perSecond }: 
     limit: most,
     unit: 'of a core',
     bound: 'most',
-    how: `${count} agents that record: heartbeat every ${EVERY_MS / 1000} s, ${CHANNELS} channels metered every second, open polls for config, claim and job; ${cpuMs.toFixed(3)} ms for each of ${(count * REQUESTS).toFixed(0)} requests/s, of which ${perSecond.toFixed(0)} were answered`,
+    how: `${count} agents that record: heartbeat every ${EVERY_MS / 1000} s, ${CHANNELS} channels metered every second and sent every ${TOGETHER_MS / 1000}, open polls for config, claim and job; ${cpuMs.toFixed(3)} ms for each of ${(count * REQUESTS).toFixed(0)} requests/s, of which ${perSecond.toFixed(0)} were answered`,
   },
   {
     name: `fleet-heartbeat ${count}`,
@@ -215,7 +217,8 @@ async function agent(
     bytesOf({ method, path: `/api/v1${route}`, token, ...more })
   const at = `/nodes/${id}`
   const beat = api('POST', `${at}/heartbeat`, { body: beatOf(n) })
-  const frame = api('POST', `${at}/meter-frame`, { body: frameOf(id) })
+  const frames = Array.from({ length: TOGETHER_MS / METER_MS }, () => frameOf(id))
+  const meters = api('POST', `${at}/meter-frames`, { body: JSON.stringify({ frames }) })
   const claim = api('POST', `${at}/recording-jobs/claim-next-group?waitSeconds=${WAIT_SECONDS}`, { body: CLAIM })
   const hold = api('POST', `/recording-jobs/${jobId}/heartbeat?waitSeconds=${JOB_POLL_SECONDS}`, { body: PROGRESS })
   try {
@@ -223,7 +226,7 @@ async function agent(
     const config = api('GET', `${at}/config?waitSeconds=${WAIT_SECONDS}`, { headers: { 'if-none-match': etag } })
     await Promise.all([
       paced(EVERY_MS, signal, async () => void beats.push(await timed(() => teller.ask(beat)))),
-      paced(METER_MS, signal, () => meter.ask(frame)),
+      paced(TOGETHER_MS, signal, () => meter.ask(meters)),
       ...[configs.asking(config, signal), claimer.asking(claim, signal), holder.asking(hold, signal)],
     ])
   } catch (e) {
@@ -242,14 +245,14 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - from
 }
 
-const frameOf = (nodeId: string): string => {
+const frameOf = (nodeId: string): object => {
   const quality = { crestFactorDb: 13.4, noiseScore: 0.21, speechLike: true, speechScore: 0.74, zeroCrossingRate: 0.06 }
   const level = (channelIndex: number) => ({
     ...{ channelIndex, clipping: false, label: `Input ${channelIndex}`, peakDbfs: -18.3, rmsDbfs: -31.7 },
     quality,
   })
   const levels = Array.from({ length: CHANNELS }, (_, i) => level(i + 1))
-  return JSON.stringify({ capturedAt: new Date().toISOString(), interfaceId: 'hw:CARD=USB,DEV=0', levels, nodeId })
+  return { capturedAt: new Date().toISOString(), interfaceId: 'hw:CARD=USB,DEV=0', levels, nodeId }
 }
 
 /** Bytes of the database with everything brought into it. */

@@ -117,6 +117,7 @@ const OWN_ACTIONS: Record<string, string> = {
   'nodes.credentials.revoke': 'revoking a node disables both of its credentials',
   'nodes.doctor.read': 'what is wrong with a recorder, asked from the console',
   'nodes.doctor.report': 'and what the recorder answers',
+  'nodes.meter_frames.ingest': 'levels of some seconds in one request, while nobody watches them',
   'nodes.sound_readings.report': 'what a recorder hears before and during its takes',
   'schedules.preflight.read': 'what was heard before the last take of a schedule',
   'nodes.pairing': 'a box trades a short code for a bootstrap token',

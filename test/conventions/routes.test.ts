@@ -117,6 +117,7 @@ test('every promised route exists, with its permission', () => {
 const OWN_ROUTES: Record<string, string> = {
   'PATCH /auth/me/password user': 'everybody changes their own password, also on the first day',
   'GET /schedules/:/preflight user': 'what was heard before the last take of a schedule',
+  'POST /nodes/:/meter-frames node': 'levels of some seconds in one request, while nobody watches them',
   'POST /nodes/:/sound-readings node': 'what a recorder hears before and during its takes',
   'POST /nodes/:/recording-jobs/offer node': 'a take whose recording got lost with the controller that ordered it',
   'GET /events user': 'what has changed, so that the console need not poll',

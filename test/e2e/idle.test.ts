@@ -54,6 +54,7 @@ describe('an agent with nothing to do', () => {
       'nodes.heartbeat.succeeded, a change',
       'nodes.inventory.reconciled',
       'nodes.meter_frame.ingest.succeeded',
+      'nodes.meter_frames.ingest.succeeded',
     ])
   })
 

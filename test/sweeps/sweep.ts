@@ -188,6 +188,16 @@ export const GOOD: Record<string, object> = {
     nodeId: 'n1',
     levels: [{ channelIndex: 1, clipping: false, label: 'Input 1', peakDbfs: -12, rmsDbfs: -27.1 }],
   },
+  'POST /nodes/:id/meter-frames': {
+    frames: [
+      {
+        capturedAt: '2026-03-02T08:00:00.000Z',
+        interfaceId: 'hw:i1',
+        nodeId: 'n1',
+        levels: [{ channelIndex: 1, clipping: false, label: 'Input 1', peakDbfs: -12, rmsDbfs: -27.1 }],
+      },
+    ],
+  },
   'POST /nodes/:id/sound-readings': {
     heardAt: '2026-03-02T08:00:00.000Z',
     kind: 'take',

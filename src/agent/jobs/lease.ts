@@ -14,6 +14,8 @@ export interface LeaseDeps {
 
 /** A lease lasts half a minute: renewed well within that whatever pace is set, and no controller waits longer. */
 const SLOWEST_SECONDS = 10
+/** Of a second: what a controller that waited may be early by its clock. */
+const NEARLY_MS = 900
 const ENDED: AgentJob['status'][] = ['cancelled', 'completed', 'failed']
 
 /** The take goes on (ADR-0009), so whether it is to end must still be heard. */
@@ -26,6 +28,12 @@ const isOver = (job: AgentJob): boolean => ENDED.includes(job.status) && !ranOut
 /** A job's progress. It never goes back, neither in stage nor in percent: repeated work is not reported. */
 export class Progress {
   #now: JobProgress = { percent: 0, stage: 'capturing' }
+  readonly #nextStage: () => void
+
+  /** `nextStage` is called with each new stage. */
+  constructor(nextStage: () => void = () => {}) {
+    this.#nextStage = nextStage
+  }
 
   get now(): JobProgress {
     return this.#now
@@ -36,13 +44,18 @@ export class Progress {
     if (ahead < 0) return
     const bounded = Math.min(100, Math.max(0, percent))
     this.#now = { percent: ahead > 0 ? bounded : Math.max(this.#now.percent, bounded), stage }
+    if (ahead > 0) this.#nextStage()
   }
 }
 
 /** Renews a job's lease from the claim to the accepted upload (ADR-0009), and hears what the controller wants. */
 export class Lease {
   readonly #deps: LeaseDeps
+  /** Whether the controller holds heartbeats open: a stop is heard at once then, and they need not be quick. */
+  #held = false
   #latest: AgentJob | undefined
+  /** Ends the wait at the controller. */
+  #hurry = new AbortController()
   readonly #stop = new AbortController()
   #listener: (job: AgentJob | 'gone') => void = () => {}
   #outage = false
@@ -71,6 +84,11 @@ export class Lease {
     this.#stop.abort()
   }
 
+  /** There is news that the controller should hear now: the heartbeat it holds open is sent anew. */
+  hurry(): void {
+    this.#hurry.abort()
+  }
+
   /** What the controller said last. */
   get latest(): AgentJob | undefined {
     return this.#latest
@@ -78,6 +96,11 @@ export class Lease {
 
   get #pace(): number {
     return Math.min(this.#deps.pollSeconds, SLOWEST_SECONDS)
+  }
+
+  /** How long a heartbeat may stay open, seconds: while sound is captured there is nothing to tell but that. */
+  get #waitSeconds(): number {
+    return this.#held && this.#deps.progress().stage === 'capturing' ? SLOWEST_SECONDS : Math.floor(this.#pace)
   }
 
   async #run(): Promise<void> {
@@ -129,10 +152,15 @@ export class Lease {
   async #heartbeat(): Promise<AgentJob> {
     const { jobId, link, progress } = this.#deps
     if (this.#latest && ranOut(this.#latest)) return link.readJob(jobId)
-    const wait = { seconds: Math.floor(this.#pace), signal: this.#stop.signal }
+    this.#hurry = new AbortController()
+    const [seconds, asked] = [this.#waitSeconds, performance.now()]
+    const wait = { seconds, signal: AbortSignal.any([this.#stop.signal, this.#hurry.signal]) }
     try {
-      return await link.jobHeartbeat(jobId, progress(), wait)
+      const job = await link.jobHeartbeat(jobId, progress(), wait)
+      this.#held ||= seconds > 0 && performance.now() - asked >= seconds * NEARLY_MS
+      return job
     } catch (e) {
+      if (this.#hurry.signal.aborted && !this.#stop.signal.aborted) return this.#heartbeat()
       if (e instanceof LinkError && e.status === 409) return link.readJob(jobId)
       throw e
     }

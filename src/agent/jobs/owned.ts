@@ -62,7 +62,7 @@ export interface JobSound {
 /** One job this agent owns: keeps its state on disk as events change it, holds its lease and reports about it. */
 export class OwnedJob {
   readonly lease: Lease
-  readonly progress = new Progress()
+  readonly progress = new Progress(() => this.lease.hurry())
   /** What its take sounded like, once it has ended; not kept over a restart. */
   sound: JobSound | undefined
   /** How far its take can be read. */

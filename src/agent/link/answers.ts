@@ -42,9 +42,13 @@ export const ConfigAnswer: z.ZodType<NodeConfig> = z.object({
   doctor: blankIsAbsent(z.object({ requestId: z.string().min(1).max(160) })),
   // Absent with older controllers; the listening part then decides what to send.
   liveListen: z.object({ requested: z.boolean().catch(false) }).optional(),
-  // Absent with older controllers, which know no quick frames.
+  // Absent with older controllers, which know neither quick frames nor such that come together.
   liveMeters: z
-    .object({ framesPerSecond: z.number().min(1).max(10).catch(4), requested: z.boolean().catch(false) })
+    .object({
+      framesPerSecond: z.number().min(1).max(10).catch(4),
+      requested: z.boolean().catch(false),
+      togetherSeconds: z.number().min(0).max(10).catch(0).default(0),
+    })
     .optional(),
   monitorEnhancement: z
     .object({ engine: z.literal('deepfilternet3').catch('deepfilternet3'), requested: z.boolean().catch(false) })

@@ -199,6 +199,7 @@ export function createLink(options: LinkOptions): Link {
     },
     listenChunk: (chunk, signal) => sendChunk(ask, node, chunk, signal),
     meterFrame: async (frame) => accepted('a meter frame', await ask(`${node}/meter-frame`, { body: frame })),
+    meterFrames: async (frames) => accepted('meter frames', await ask(`${node}/meter-frames`, { body: { frames } })),
     offer: async (note) =>
       accepted('a take that was kept', await ask(`${node}/recording-jobs/offer`, { body: { note } })),
     readJob: async (id) => readData('reading a job', await ask(jobPath(id), { method: 'GET' }), AgentJob),

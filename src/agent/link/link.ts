@@ -104,6 +104,8 @@ export interface Link {
   ): Promise<AgentJob>
   listenChunk(chunk: LiveChunk, signal?: AbortSignal): Promise<void>
   meterFrame(frame: MeterFrame): Promise<void>
+  /** Several, oldest first, where the config says that they may come together. */
+  meterFrames(frames: readonly MeterFrame[]): Promise<void>
   /** Makes a recording known again by the note of its job; what is known stays as it is. */
   offer(note: string): Promise<void>
   readJob(jobId: string): Promise<AgentJob>

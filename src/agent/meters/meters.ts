@@ -38,7 +38,7 @@ interface MetersDeps {
   /** Who listens closer than the meters do. Default: nobody. */
   ear?: Ear
   interfaces: () => Promise<LocalInterface[]>
-  link: Pick<Link, 'meterFrame'>
+  link: Pick<Link, 'meterFrame' | 'meterFrames'>
   log: Log
   report: Report
   settings: MeterSettings
@@ -98,9 +98,10 @@ export class Meters implements Service {
     if (settings.meterBackend === 'synthetic') this.#synthetic = this.#madeUp(unexpected)
   }
 
-  /** Quick frames as long as somebody watches; an older controller says nothing of it. */
+  /** Quick frames as long as somebody watches, and several together while nobody does; an older controller says nothing of it. */
   apply({ liveMeters }: Pick<NodeConfig, 'liveMeters'>): void {
     const perSecond = liveMeters?.requested ? liveMeters.framesPerSecond : 0
+    this.#poster.together(liveMeters?.requested ? 0 : (liveMeters?.togetherSeconds ?? 0))
     this.#analysis.pace(perSecond)
     this.#synthetic?.pace(perSecond)
   }

@@ -1,7 +1,7 @@
 import { Fail } from '../../kernel/fail.ts'
 import { HEADERS } from '../../wire/headers.ts'
 import { CHUNK_BYTES, ChunkHeaders, ChunkQuery, type ChunkReceipt } from '../../wire/listen.ts'
-import { MeterFrame } from '../../wire/meters.ts'
+import { MeterFrame, MeterFrames } from '../../wire/meters.ts'
 import { parsed } from '../http/body.ts'
 import { type AnyRoute, flow, type Incoming, route } from '../http/route.ts'
 import type { LiveApi } from '../monitoring/listen/api.ts'
@@ -66,25 +66,51 @@ async function received(request: Incoming): Promise<Uint8Array> {
 }
 
 /** Levels measured by agents (docs/contract/agent.md: Meters): telemetry, kept in memory. */
-export const meterAgentRoutes = (meters: LiveApi['meters'], layouts: LiveApi['layouts']): AnyRoute[] => [
-  route({
-    method: 'POST',
-    path: '/nodes/:id/meter-frame',
-    auth: 'node',
-    permission: 'node:control',
-    target: (p) => ({ type: 'node', id: p.id }),
-    action: 'nodes.meter_frame.ingest',
-    audit: 'telemetry',
-    body: MeterFrame,
-    bodyLimit: 256 * 1024,
-    status: 202,
-    run: ({ params: { id }, body, now }) => {
-      if (body.nodeId !== id)
-        throw new Fail(403, 'node_scope_denied', 'Meter frame node mismatch', { outcome: 'denied' })
-      // A device that is not in the inventory yet keeps its sent name; only callers with the whole node in scope see it.
-      const frame = { ...body, interfaceId: layouts.interfaceId(id, body.interfaceId) ?? body.interfaceId }
-      meters.put(id, frame, now)
-      return { data: { frame, receivedAt: now }, changed: false }
-    },
-  }),
-]
+export function meterAgentRoutes(meters: LiveApi['meters'], layouts: LiveApi['layouts']): AnyRoute[] {
+  const put = (id: string, sent: MeterFrame, now: string): MeterFrame => {
+    // A device that is not in the inventory yet keeps its sent name; only callers with the whole node in scope see it.
+    const frame = { ...sent, interfaceId: layouts.interfaceId(id, sent.interfaceId) ?? sent.interfaceId }
+    meters.put(id, frame, now)
+    return frame
+  }
+  return [
+    route({
+      method: 'POST',
+      path: '/nodes/:id/meter-frame',
+      ...ingest,
+      action: 'nodes.meter_frame.ingest',
+      body: MeterFrame,
+      run: ({ params: { id }, body, now }) => {
+        requireOwn([body], id)
+        return { data: { frame: put(id, body, now), receivedAt: now }, changed: false }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/nodes/:id/meter-frames',
+      ...ingest,
+      action: 'nodes.meter_frames.ingest',
+      body: MeterFrames,
+      run: ({ params: { id }, body: { frames }, now }) => {
+        requireOwn(frames, id)
+        for (const frame of frames) put(id, frame, now)
+        return { data: { receivedAt: now }, changed: false }
+      },
+    }),
+  ]
+}
+
+const ingest = {
+  audit: 'telemetry',
+  auth: 'node',
+  bodyLimit: 256 * 1024,
+  permission: 'node:control',
+  status: 202,
+  target: (p: { id: string }) => ({ type: 'node', id: p.id }),
+} as const
+
+/** @throws Fail 403 */
+function requireOwn(frames: readonly MeterFrame[], id: string): void {
+  if (frames.every(({ nodeId }) => nodeId === id)) return
+  throw new Fail(403, 'node_scope_denied', 'Meter frame node mismatch', { outcome: 'denied' })
+}

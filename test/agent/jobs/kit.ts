@@ -101,6 +101,7 @@ export class FakeLink implements Link {
   }
   async listenChunk(): Promise<void> {}
   async meterFrame(): Promise<void> {}
+  async meterFrames(): Promise<void> {}
   async soundReading(reading: SoundReading): Promise<void> {
     this.readings.push(reading)
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Lease, type LeaseDeps } from '../../../src/agent/jobs/lease.ts'
 import { LinkError } from '../../../src/agent/link/link.ts'
-import type { AgentJob } from '../../../src/wire/recordings.ts'
+import type { AgentJob, JobProgress } from '../../../src/wire/recordings.ts'
 import { job, until } from './kit.ts'
 
 type Wait = Parameters<LeaseDeps['link']['jobHeartbeat']>[2]
@@ -38,6 +38,34 @@ test('the heartbeat waits at the controller, so that a stop is heard when it is 
   await until(() => l.heard.length === 1)
   assert.deepEqual(l.heard, ['stop_requested'])
   l.lease.stop()
+})
+
+test('where heartbeats are held open they are slow while sound is captured, and a new stage is told at once', async (t) => {
+  let [at, stage] = [0, 'capturing' as JobProgress['stage']]
+  t.mock.method(performance, 'now', () => at)
+  const waits: number[] = []
+  const lease = new Lease({
+    jobId: 'a',
+    link: {
+      jobHeartbeat: (_, __, wait) => {
+        waits.push(wait!.seconds)
+        at += wait!.seconds * 1000
+        if (waits.length < 3) return Promise.resolve(job('a'))
+        return new Promise((_, reject) => wait!.signal.addEventListener('abort', () => reject(new LinkError('ended'))))
+      },
+      readJob: async () => job('a'),
+    },
+    pollSeconds: 2,
+    progress: () => ({ percent: 1, stage }),
+    tell: () => {},
+  })
+  lease.start()
+  await until(() => waits.length === 3)
+  stage = 'rendering'
+  lease.hurry()
+  await until(() => waits.length === 4)
+  assert.deepEqual(waits, [2, 10, 10, 2])
+  lease.stop()
 })
 
 test('a controller that does not wait is not asked again before its time', async () => {

@@ -22,7 +22,10 @@ test('an interface that is not the metered one is open, and metered, as long as 
     bus,
     clock: systemClock,
     interfaces: async () => [],
-    link: { meterFrame: async (frame) => void frames.push(frame) },
+    link: {
+      meterFrame: async (frame) => void frames.push(frame),
+      meterFrames: async (several) => void frames.push(...several),
+    },
     log: quiet,
     report: ({ type }) => void told.push(type),
     settings: {

@@ -8,6 +8,7 @@ import type { Happening } from '../../../src/agent/health/report.ts'
 import { LinkError } from '../../../src/agent/link/link.ts'
 import type { FromAnalyst } from '../../../src/agent/meters/analyst.worker.ts'
 import { type MeterSettings, Meters } from '../../../src/agent/meters/meters.ts'
+import { FramePoster } from '../../../src/agent/meters/poster.ts'
 import { startWorker } from '../../../src/kernel/assets.ts'
 import { systemClock } from '../../../src/kernel/clock.ts'
 import { MeterFrame } from '../../../src/wire/meters.ts'
@@ -38,6 +39,7 @@ function kit(
   let measured = 0
   const token: { value: string | undefined } = { value: 'svc_node_secret' }
   const errors: unknown[] = []
+  const together: MeterFrame[][] = []
   const meters = new Meters({
     bus,
     clock: systemClock,
@@ -47,6 +49,7 @@ function kit(
         frames.push(MeterFrame.parse(frame))
         await send?.(frame)
       },
+      meterFrames: async (several) => void together.push(several.map((frame) => MeterFrame.parse(frame))),
     },
     log: { ...quietLog, error: (_, fields) => errors.push(fields) } as ConstructorParameters<typeof Meters>[0]['log'],
     report: (happening) => told.push(happening),
@@ -81,6 +84,7 @@ function kit(
     meters,
     threads,
     token,
+    together,
     told,
     types: () => told.map(({ type }) => type),
   }
@@ -235,6 +239,56 @@ test('the next frame waits for the one on its way, and it is the newest; interfa
   first.resolve()
   await until('the newest', () => k.frames.filter(({ interfaceId }) => interfaceId === 'hw:A').length === 2)
   assert.equal(k.frames.at(-1)?.levels[0]?.peakDbfs, -8)
+})
+
+test('frames that may come together do, and the newest at once when somebody watches', async (t) => {
+  const k = kit(t)
+  const desk = opening()
+  k.bus.opened(desk)
+  const liveMeters = { framesPerSecond: 4, togetherSeconds: 5 }
+  k.meters.apply({ liveMeters: { ...liveMeters, requested: false } })
+  for (const amplitude of [0.1, 0.2, 0.4]) await measure(k, desk, [sine(100, amplitude, RATE)])
+  assert.deepEqual([k.frames.length, k.together], [1, []], 'the first says that there is sound')
+  k.meters.apply({ liveMeters: { ...liveMeters, requested: true } })
+  assert.deepEqual(
+    k.together.map((frames) => frames.map(({ levels }) => levels[0]?.peakDbfs)),
+    [[-14, -8]],
+  )
+  await measure(k, desk, [sine(100, 0.4, RATE)])
+  assert.equal(k.together.length, 1)
+})
+
+test('frames that may come together are sent when their time is over', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const sent: MeterFrame[][] = []
+  const poster = new FramePoster({
+    link: {
+      meterFrame: async (frame) => void sent.push([frame]),
+      meterFrames: async (frames) => void sent.push([...frames]),
+    },
+    log: quietLog,
+    report: () => {},
+    token: { current: () => 'token', refresh: () => {} },
+  })
+  const of = (channels: number): MeterFrame => ({
+    capturedAt: '2026-03-02T08:00:00.000Z',
+    interfaceId: 'hw:A',
+    levels: Array.from({ length: channels }, (_, i) => ({
+      ...{ channelIndex: i + 1, clipping: false, label: 'Input', peakDbfs: -20, rmsDbfs: -30 },
+    })),
+    nodeId: 'node_1',
+  })
+  poster.together(5)
+  for (const channels of [1, 2, 3]) poster.post(of(channels))
+  const counts = () => sent.map((frames) => frames.map(({ levels }) => levels.length))
+  assert.deepEqual(counts(), [[1]])
+  t.mock.timers.tick(5000)
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(counts(), [[1], [2, 3]])
+  for (const channels of [256, 256, 256]) poster.post(of(channels))
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(counts(), [[1], [2, 3], [256, 256]], 'no more levels in one request than the controller takes')
+  poster.stop()
 })
 
 test('frames that cannot be sent are told at the first and at the end, and none is sent again', async (t) => {

@@ -48,6 +48,7 @@ export const actions: Words['actions'] = {
     'nodes.lifecycle_jobs': 'Wartung',
     'nodes.listen_monitor.chunk': 'Live-Ton eines Rekorders',
     'nodes.meter_frame': 'Pegel eines Rekorders',
+    'nodes.meter_frames': 'Pegel eines Rekorders',
     'nodes.pairing_code': 'Kopplungscode',
     'nodes.sound_readings': 'Klangproben eines Rekorders',
     'nodes.ssh_credential': 'SSH-Schlüssel',

@@ -47,6 +47,7 @@ export const actions = {
     'nodes.lifecycle_jobs': 'Maintenance',
     'nodes.listen_monitor.chunk': 'Live sound of a recorder',
     'nodes.meter_frame': 'Levels of a recorder',
+    'nodes.meter_frames': 'Levels of a recorder',
     'nodes.pairing_code': 'Pairing code',
     'nodes.sound_readings': 'Sound checks of a recorder',
     'nodes.ssh_credential': 'SSH key',

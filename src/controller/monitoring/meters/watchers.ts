@@ -2,6 +2,8 @@ import type { Clock } from '../../../kernel/clock.ts'
 
 /** Frames per second that a recorder sends while somebody watches. */
 const FRAMES_PER_SECOND = 4
+/** Seconds of frames that come together while nobody does. */
+const TOGETHER_SECONDS = 5
 /** Without a sign of life for this long a watcher no longer counts. */
 const LEASE_MS = 15_000
 
@@ -11,7 +13,7 @@ export interface MeterWatchers {
   /** `watcher` still watches, these nodes and no others. */
   renew(watcher: object, nodeIds: readonly string[]): void
   /** What the node's configuration says of it. */
-  wanted(nodeId: string): { framesPerSecond: number; requested: boolean }
+  wanted(nodeId: string): { framesPerSecond: number; requested: boolean; togetherSeconds: number }
 }
 
 interface Lease {
@@ -41,6 +43,7 @@ export function meterWatchers(clock: Pick<Clock, 'monotonic'>, changed: (nodeId:
     wanted: (nodeId) => ({
       framesPerSecond: FRAMES_PER_SECOND,
       requested: leases.values().some((lease) => lease.nodeIds.has(nodeId) && alive(lease)),
+      togetherSeconds: TOGETHER_SECONDS,
     }),
   }
 }

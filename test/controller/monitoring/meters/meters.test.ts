@@ -104,6 +104,20 @@ test('a nanosecond instant is taken, a synthetic frame stays marked', async () =
   await k.close()
 })
 
+test('frames that come together are kept each; one for another node refuses them all', async () => {
+  const k = kit()
+  const { id, agent } = await k.enroll()
+  const second = (n: number) => frame(id, REF, 1, { capturedAt: `2026-03-02T09:00:0${n}.000Z` })
+  const answer = await agent.post(`/nodes/${id}/meter-frames`, { frames: [second(1), second(2)] })
+  assert.deepEqual([answer.status, answer.json.data], [202, { receivedAt: k.now() }])
+  assert.equal((await k.as('admin').get(`/nodes/${id}/meters`)).json.data.capturedAt, second(2).capturedAt)
+  const mixed = { frames: [second(3), frame('another', REF)] }
+  assert.equal((await agent.post(`/nodes/${id}/meter-frames`, mixed)).json.reason, 'node_scope_denied')
+  assert.equal((await k.as('admin').get(`/nodes/${id}/meters`)).json.data.capturedAt, second(2).capturedAt)
+  assert.equal((await agent.post(`/nodes/${id}/meter-frames`, { frames: [] })).status, 400)
+  await k.close()
+})
+
 test('frames are telemetry: one audit row per window, and the status of the node does not move', async () => {
   const k = kit()
   const { id, agent } = await k.enroll()
