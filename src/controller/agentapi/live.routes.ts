@@ -67,11 +67,13 @@ async function received(request: Incoming): Promise<Uint8Array> {
 
 /** Levels measured by agents (docs/contract/agent.md: Meters): telemetry, kept in memory. */
 export function meterAgentRoutes(meters: LiveApi['meters'], layouts: LiveApi['layouts']): AnyRoute[] {
-  const put = (id: string, sent: MeterFrame, now: string): MeterFrame => {
+  const put = (id: string, sent: readonly MeterFrame[], now: string): MeterFrame[] => {
     // A device that is not in the inventory yet keeps its sent name; only callers with the whole node in scope see it.
-    const frame = { ...sent, interfaceId: layouts.interfaceId(id, sent.interfaceId) ?? sent.interfaceId }
-    meters.put(id, frame, now)
-    return frame
+    const names = new Set(sent.map(({ interfaceId }) => interfaceId))
+    const ids = new Map([...names].map((name) => [name, layouts.interfaceId(id, name) ?? name]))
+    const frames = sent.map((frame) => ({ ...frame, interfaceId: ids.get(frame.interfaceId) as string }))
+    for (const frame of frames) meters.put(id, frame, now)
+    return frames
   }
   return [
     route({
@@ -82,7 +84,8 @@ export function meterAgentRoutes(meters: LiveApi['meters'], layouts: LiveApi['la
       body: MeterFrame,
       run: ({ params: { id }, body, now }) => {
         requireOwn([body], id)
-        return { data: { frame: put(id, body, now), receivedAt: now }, changed: false }
+        const [frame] = put(id, [body], now)
+        return { data: { frame, receivedAt: now }, changed: false }
       },
     }),
     route({
@@ -93,7 +96,7 @@ export function meterAgentRoutes(meters: LiveApi['meters'], layouts: LiveApi['la
       body: MeterFrames,
       run: ({ params: { id }, body: { frames }, now }) => {
         requireOwn(frames, id)
-        for (const frame of frames) put(id, frame, now)
+        put(id, frames, now)
         return { data: { receivedAt: now }, changed: false }
       },
     }),

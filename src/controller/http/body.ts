@@ -33,16 +33,18 @@ function extent(text: string): { depth: number; values: number } {
   let [level, depth, values] = [0, 0, 1]
   let quoted = false
   for (let at = 0; at < text.length; at++) {
-    const c = text[at]
-    if (quoted && c === '\\') at++
-    else if (c === '"') quoted = !quoted
+    const c = text.charCodeAt(at)
+    if (quoted && c === CODE['\\']) at++
+    else if (c === CODE['"']) quoted = !quoted
     else if (quoted) continue
-    else if (c === ',') values++
-    else if (c === '[' || c === '{') depth = Math.max(depth, ++level)
-    else if (c === ']' || c === '}') level--
+    else if (c === CODE[',']) values++
+    else if (c === CODE['['] || c === CODE['{']) depth = Math.max(depth, ++level)
+    else if (c === CODE[']'] || c === CODE['}']) level--
   }
   return { depth, values }
 }
+// Codes are compared several times faster than characters.
+const CODE = { '"': 34, ',': 44, '[': 91, '\\': 92, ']': 93, '{': 123, '}': 125 } as const
 
 // Limits that keep the answer short: number of issues, and length of each text.
 const MAX_ISSUES = 50
