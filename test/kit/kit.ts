@@ -54,7 +54,7 @@ const msOf = (span: string): number => {
 export function kit(options: KitOptions = {}) {
   const dir = scratchDir('roomtone-kit-')
   const config = readConfig({ SVC_DATA_DIR: dir, SVC_SECRET_KEY: 'kit-secret-key-0123456789', ...options.env })
-  const db = new Db(options.file ?? ':memory:', undefined, { lazy: true })
+  const db = new Db(options.file ?? ':memory:')
   migrate(db, migrations)
   let now = Date.parse('2026-03-02T09:00:00.000Z')
   // The wall clock minus the other one, which never jumps.

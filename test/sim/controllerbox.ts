@@ -64,7 +64,7 @@ export class ControllerBox extends Box {
   protected async begin(life: Run): Promise<void> {
     const { config } = this
     for (const dir of [config.SVC_DATA_DIR, config.SVC_RECORDING_CACHE_DIR]) fs.mkdirSync(dir, { recursive: true })
-    const db = new SyncedDb(this.file, undefined, { lazy: true })
+    const db = new SyncedDb(this.file, undefined)
     this.#db = db
     migrate(db, migrations)
     db.onSynced = () => this.disk.walSynced(`${this.file}-wal`)

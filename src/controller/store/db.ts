@@ -31,8 +31,6 @@ const PRAGMAS = [
 const REPLICATED_PAGES = 262_144
 
 interface DbOptions {
-  /** Prepares statements when they are first run: for many databases that each run few of them. */
-  lazy?: boolean
   /** Leaves the file's journal as it is. */
   plain?: boolean
   /** Another program copies the WAL and checkpoints it. */
@@ -64,18 +62,13 @@ export class Db {
   private pending: (() => void)[] = []
   private synchronous = ''
   private readonly file: string
-  private readonly lazy: boolean
   private readonly identity: string | undefined
   private readonly waitMs: number
   private wal: fs.FileHandle | undefined
   /** A sync of the WAL failed: the disk may lack some of what it holds, even if a later sync succeeds. */
   private walInDoubt = false
 
-  constructor(
-    file: string,
-    addon?: object,
-    { lazy = false, plain = false, replicated = false, waitMs = 5000 }: DbOptions = {},
-  ) {
+  constructor(file: string, addon?: object, { plain = false, replicated = false, waitMs = 5000 }: DbOptions = {}) {
     try {
       this.raw = new Database(file, { timeout: waitMs, ...(addon ? { nativeBinding: addon } : {}) })
       for (const pragma of plain ? [] : PRAGMAS) this.raw.pragma(pragma)
@@ -85,7 +78,6 @@ export class Db {
       throw new Fail(503, 'database_unavailable', `The database ${file} cannot be opened: ${faultWords(e)}.`)
     }
     this.file = file
-    this.lazy = lazy
     this.identity = fileIdentity(file)
     this.waitMs = waitMs
     this.begin = this.raw.prepare('BEGIN IMMEDIATE')
@@ -98,7 +90,7 @@ export class Db {
     ]
   }
 
-  /** Prepares `sql` once; `R` is the type of its rows. */
+  /** Prepares `sql` at its first use: all of them together would be a tenth of a start. `R` is the type of its rows. */
   stmt<P extends object, R = unknown>(sql: string): Stmt<P, R> {
     const text = withoutHints(sql)
     let prepared: Database.Statement<[P], R> | undefined
@@ -106,7 +98,6 @@ export class Db {
       prepared ??= this.raw.prepare<[P], R>(text)
       return prepared
     }
-    if (!this.lazy) statement()
     this.prepared.add(text)
     return {
       get: (params) => mapErrors(() => statement().get(params)),

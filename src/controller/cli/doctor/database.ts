@@ -93,7 +93,7 @@ export const databaseIntegrity = (place: ControllerFiles): Probe => ({
 export function openedDatabase({ addon, database }: ControllerFiles): Db | undefined {
   if (!isThere(database)) return undefined
   try {
-    return new Db(database, addon, { lazy: true, plain: true, waitMs: 0 })
+    return new Db(database, addon, { plain: true, waitMs: 0 })
   } catch {
     // What it has is what `database.integrity` and `database.writable` say.
     return undefined
