@@ -38,7 +38,8 @@ export function copyStore(db: Db) {
   )
   const damage = db.stmt<Params>(
     `UPDATE remote_copies SET damaged_at = @now WHERE recording_id = @recordingId AND checksum = @checksum
-        AND destination_id = @destinationId AND damaged_at IS NULL`,
+        AND destination_id = @destinationId AND damaged_at IS NULL
+        AND EXISTS (SELECT 1 FROM upload_destinations d WHERE d.id = @destinationId AND d.place = @place)`,
   )
   const heal = db.stmt<Params>(
     `UPDATE remote_copies SET damaged_at = NULL, verified_at = @now, place = @place WHERE recording_id = @recordingId
@@ -69,9 +70,9 @@ export function copyStore(db: Db) {
       void keep.run({ checksum, destinationId, etag, key, recordingId, now }),
     /** Where a file can be read, sound copies first. */
     readable: ({ checksum, recordingId }: FileId): Copy[] => readable.all({ checksum, recordingId }),
-    /** False when that was known. */
-    damage: ({ checksum, destinationId, recordingId }: Copy, now: string): boolean =>
-      damage.run({ checksum, destinationId, recordingId, now }) === 1,
+    /** False when that was known, or the destination has become another place since it was asked. */
+    damage: ({ checksum, destinationId, place, recordingId }: Copy, now: string): boolean =>
+      damage.run({ checksum, destinationId, now, place, recordingId }) === 1,
     /** It is there after all. False when nothing else was known. */
     heal: ({ checksum, destinationId, place, recordingId }: Copy, now: string): boolean =>
       heal.run({ checksum, destinationId, now, place, recordingId }) === 1,

@@ -40,10 +40,11 @@ const COLUMNS = `x.id, x.display_name AS displayName, x.kind, x.enabled, x.keeps
 
 const parsed = <T>(json: string | null): T | undefined => (json === null ? undefined : (JSON.parse(json) as T))
 
-// Takes with a file that can be read at this destination and nowhere else. A damaged object is no reason to keep it.
+// Takes with a file that is at this destination and nowhere else. One that is told of as damaged may be there after all: it is lost
+// when people delete it.
 const ALONE = `(SELECT DISTINCT own.recording_id FROM remote_copies own JOIN recording_files f
     ON f.recording_id = own.recording_id AND f.checksum = own.checksum AND f.local = 0
-  WHERE own.destination_id = @id AND own.damaged_at IS NULL AND NOT EXISTS (SELECT 1 FROM remote_copies c
+  WHERE own.destination_id = @id AND NOT EXISTS (SELECT 1 FROM remote_copies c
     JOIN upload_destinations d ON d.id = c.destination_id AND ${KEEPS_LIBRARY}
     WHERE c.recording_id = own.recording_id AND c.checksum = own.checksum AND c.destination_id <> @id AND ${COUNTS}))`
 
@@ -193,7 +194,7 @@ function requireObjects(kind: DestinationKind, { keepsLibrary }: DestinationPatc
 function leavesLibrary({ enabled, keepsLibrary, s3 }: Row, patch: DestinationPatch): boolean {
   const off = patch.enabled === false || patch.keepsLibrary === false
   const moved = patch.s3 !== undefined && patch.s3.bucket !== parsed<S3Options>(s3)?.bucket
-  return enabled === 1 && keepsLibrary === 1 && (off || moved)
+  return (enabled === 1 && keepsLibrary === 1 && off) || moved
 }
 
 /** Whether a patch makes it another place (docs/contract/uploads.md: Queue). */

@@ -65,7 +65,7 @@ export function createUploads(base: Base, deps: Deps): Module<UploadsApi> {
   const enqueueCached = autoEnqueue(db, enqueues, chunks, audit)
   const backlog = backlogRunner({ audit, backlog: backlogStore(db), db, enqueues })
   const troubles = troubleStore(db, destinations)
-  const beyond = libraryOf(base, deps, destinations)
+  const beyond = libraryOf(base, deps, destinations, troubles)
   const uploader = uploaderOf(base, deps, { ...beyond, destinations, drivers, queue, troubles })
   const beside = uploadManifestRunner({
     batchSize: config.SVC_TAKE_MANIFESTS_BATCH_SIZE,
@@ -107,6 +107,7 @@ function libraryOf(
   { audit, clock, config, db, ids, log }: Base,
   { health: { health }, recordings: { diskSpace } }: Deps,
   destinations: DestinationStore,
+  troubles: TroubleStore,
 ) {
   const takes = config.SVC_RECORDING_CACHE_DIR
   const copies = copyStore(db)
@@ -115,14 +116,15 @@ function libraryOf(
   const library = new Library({ checkRoom, copies, damages: ofCopies, destinations, ids, log, takes })
   const multiparts = multipartStore(db)
   const parts = multipartRunner({ audit, db, library, log, multiparts })
-  const moves = movesRunner({ audit, copies, damages: ofCopies, db, library, log, moves: moveStore(db) })
+  const moves = moveStore(db)
+  const search = movesRunner({ copies, damages: ofCopies, db, library, log, moves, troubles })
   return {
     damages: ofCopies,
     library,
     multiparts,
-    runners: [parts, moves, presenceRunner({ db, library, takes })],
+    runners: [parts, search, presenceRunner({ db, isMoving: moves.isAny, library, takes })],
     stop: () => {
-      moves.stop()
+      search.stop()
       parts.stop()
     },
   }

@@ -10,9 +10,18 @@ export const COUNTS = `c.damaged_at IS NULL AND c.place = d.place`
 export const FILE_HELD = `EXISTS (SELECT 1 FROM remote_copies c JOIN upload_destinations d ON d.id = c.destination_id
   WHERE c.recording_id = f.recording_id AND c.checksum = f.checksum AND ${COUNTS} AND ${KEEPS_LIBRARY})`
 
-/** Whether such a destination had file `f` and is not known to have it now. */
-export const FILE_MISSED = `EXISTS (SELECT 1 FROM remote_copies c JOIN upload_destinations d ON d.id = c.destination_id
-  WHERE c.recording_id = f.recording_id AND c.checksum = f.checksum AND NOT (${COUNTS}) AND ${KEEPS_LIBRARY})`
+const COPY_OF_F = `SELECT 1 FROM remote_copies c JOIN upload_destinations d ON d.id = c.destination_id
+  WHERE c.recording_id = f.recording_id AND c.checksum = f.checksum AND d.keeps_library = 1`
+
+/**
+ * Whether nobody can say now if a destination holds file `f`: it is switched off, or has become another place, where the file
+ * was not looked for yet. What would forget the file waits until that is known.
+ */
+export const FILE_DOUBTED = `(NOT ${FILE_HELD}
+  AND EXISTS (${COPY_OF_F} AND c.damaged_at IS NULL AND (d.enabled = 0 OR c.place <> d.place)))`
+
+/** Whether file `f` was at a destination that keeps the library, and is not known to be at any now. */
+export const FILE_MISSED = `(NOT ${FILE_HELD} AND EXISTS (${COPY_OF_F}))`
 
 const ALL_AT_D = `${KEEPS_LIBRARY} AND NOT EXISTS (SELECT 1 FROM recording_files f WHERE f.recording_id = r.id
   AND NOT EXISTS (SELECT 1 FROM remote_copies c WHERE c.recording_id = f.recording_id AND c.checksum = f.checksum

@@ -1,7 +1,7 @@
 import type { RetentionPolicy } from '../../../wire/retention.ts'
 import type { Db } from '../../store/db.ts'
 import { VERIFIED_THERE } from '../../uploads/queue.rules.ts'
-import { FILE_MISSED, HELD } from '../library/held.rules.ts'
+import { FILE_DOUBTED, FILE_MISSED, HELD } from '../library/held.rules.ts'
 import type { Candidate } from './retention.rules.ts'
 
 type Which = Pick<RetentionPolicy, 'deleteOnlyAfterUploaded' | 'id' | 'preserveTagged'>
@@ -22,21 +22,22 @@ interface Cleared {
 const BYTES = `(SELECT coalesce(sum(size_bytes), 0) FROM recording_files f WHERE f.recording_id = r.id AND f.local = 1)
   + (SELECT coalesce(sum(size_bytes), 0) FROM recording_chunk_files f WHERE f.recording_id = r.id)`
 
-// It counts as uploaded where its bytes were verified at the destination, in each place that it was sent to, and are still known
-// to be there where the library is kept.
-const UNPROVEN = `NOT EXISTS (SELECT 1 FROM upload_queue u WHERE u.recording_id = r.id AND u.status = 'succeeded'
-    AND u.verification ${VERIFIED_THERE})
+// It counts as uploaded where its bytes were verified at the destination, in each place that it was sent to, one of them is a
+// destination still, and where the library is kept they are known to be there.
+const UNPROVEN = `NOT EXISTS (SELECT 1 FROM upload_queue u JOIN upload_destinations d ON d.id = u.destination_id
+    WHERE u.recording_id = r.id AND u.status = 'succeeded' AND u.verification ${VERIFIED_THERE})
   OR EXISTS (SELECT 1 FROM upload_queue u WHERE u.recording_id = r.id AND u.status = 'succeeded'
     AND (u.verification ${VERIFIED_THERE}) IS NOT 1
     AND NOT EXISTS (SELECT 1 FROM upload_queue o WHERE o.recording_id = r.id AND o.status = 'succeeded'
       AND o.destination_id = u.destination_id AND o.checksum = u.checksum AND o.verification ${VERIFIED_THERE}))
   OR EXISTS (SELECT 1 FROM recording_files f WHERE f.recording_id = r.id AND ${FILE_MISSED})`
 
-// What protects a take: a tag, a part of it that is already nowhere but at a destination, an unfinished upload, a job, chunks that are not joined yet
+// What protects a take: a tag, a part of it that is already nowhere but at a destination, or perhaps there, an unfinished upload, a job, chunks that are not joined yet
 // (docs/contract/recordings.md: Retention).
 const WANTED = `(@uploadedOnly = 1 AND (r.status <> 'uploaded' OR ${UNPROVEN}))
   OR (@tagged = 1 AND EXISTS (SELECT 1 FROM recording_tags t WHERE t.recording_id = r.id))
   OR (EXISTS (SELECT 1 FROM recording_files f WHERE f.recording_id = r.id AND f.local = 0) AND NOT (${HELD}))
+  OR EXISTS (SELECT 1 FROM recording_files f WHERE f.recording_id = r.id AND ${FILE_DOUBTED})
   OR EXISTS (SELECT 1 FROM upload_queue u WHERE u.recording_id = r.id AND u.status IN ('queued', 'retrying', 'failed'))
   OR EXISTS (SELECT 1 FROM recording_jobs j WHERE j.recording_id = r.id AND j.status IN ('queued', 'running', 'stop_requested'))
   OR EXISTS (SELECT 1 FROM chunked_recordings c WHERE c.recording_id = r.id AND c.whole_at IS NULL

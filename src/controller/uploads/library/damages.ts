@@ -24,14 +24,14 @@ export function damages({ audit, clock, copies, db, health }: Parts) {
   const nodeOf = db.stmt<{ id: string }, { nodeId: string | null }>(
     `SELECT node_id AS nodeId FROM recordings WHERE id = @id`,
   )
-  const row = (copy: Copy, what: 'damaged' | 'sound', details: object): AuditEntry => ({
+  const row = (copy: Copy, what: 'damaged' | 'left_behind' | 'sound', details: object): AuditEntry => ({
     action: `recordings.library.copy_${what}`,
     actor: ACTOR,
     correlation: { recordingId: copy.recordingId },
     details: { checksum: copy.checksum, destinationId: copy.destinationId, ...details },
-    outcome: what === 'damaged' ? 'failed' : 'succeeded',
+    outcome: what === 'sound' ? 'succeeded' : 'failed',
     permission: 'recording:playback',
-    reason: what === 'damaged' ? 'remote_copy_damaged' : null,
+    reason: what === 'sound' ? null : 'remote_copy_damaged',
     target: { type: 'recording', id: copy.recordingId },
   })
 
@@ -52,15 +52,19 @@ export function damages({ audit, clock, copies, db, health }: Parts) {
   }
 
   return {
-    /** `why`: what is wrong with it, for people. Known damage is not told twice. */
-    found(copy: Copy, why: string): void {
+    /**
+     * `why`: what is wrong with it, for people. Known damage is not told twice. `moved`: it was looked for at the new place of its
+     * destination, and not being there is an alarm only where nothing else has it.
+     */
+    found(copy: Copy, why: string, { moved = false } = {}): void {
       const now = iso(clock.now())
       db.tx(() => {
         if (!copies.damage(copy, now)) return
         const left = copies.left(copy)
         const again = left > 0 && copies.reopen(copy, now)
         const details = { ...(again ? { uploadedAgain: true } : {}), copiesLeft: left, why }
-        audit.write(row(copy, 'damaged', details), now)
+        audit.write(row(copy, moved && left > 0 ? 'left_behind' : 'damaged', details), now)
+        if (moved && left > 0) return
         const nodeId = nodeOf.get({ id: copy.recordingId })?.nodeId ?? undefined
         const { destinationId, recordingId } = copy
         const severity = left > 0 ? 'warning' : 'critical'
@@ -80,6 +84,7 @@ export function damages({ audit, clock, copies, db, health }: Parts) {
         settle(copy.recordingId, now)
       })
     },
+    settle,
     /** A destination was seen to hold a file; call it within the transaction that says so. */
     kept(copy: Kept, now: string): void {
       copies.keep(copy, now)

@@ -6,58 +6,65 @@ import type { Copy, FileId } from '../copies.store.ts'
 interface Move extends FileId {
   destinationId: string
   place: number
+  /** Copies on the way to it of which the store said nothing. */
+  skipped: number
 }
 
-/** A copy that was seen at a former place of its destination. */
-export interface Sought extends Copy {
-  /** Whether it is still to be seen at this one. */
+/** A copy of a file, with what tells whether it is to be looked for. */
+interface Listed extends Copy {
+  /** It was not seen at this place of its destination. */
   doubted: number
   sizeBytes: number | null
 }
+export type Sought = Listed & { sizeBytes: number }
 
 /** Destinations that have become another place, until each of their copies was looked for there (sql/0032_moved_libraries.sql). */
 export function moveStore(db: Db) {
   const all = db.stmt<object, Move>(
-    `SELECT m.destination_id AS destinationId, m.place, m.recording_id AS recordingId, m.checksum FROM library_moves m
+    `SELECT m.destination_id AS destinationId, m.place, m.recording_id AS recordingId, m.checksum, m.skipped FROM library_moves m
        JOIN upload_destinations d ON d.id = m.destination_id AND ${KEEPS_LIBRARY}`,
   )
-  const slice = db.stmt<Params, Sought>(
+  // A file that was replaced since has no size: its copy is of no use.
+  const slice = db.stmt<Params, Listed>(
     `SELECT c.recording_id AS recordingId, c.checksum, c.destination_id AS destinationId, c.object_key AS key, c.etag,
-       c.damaged_at AS damagedAt, c.damaged_at IS NULL AND NOT (${COUNTS}) AS doubted, d.place,
+       c.damaged_at AS damagedAt, c.place <> d.place AS doubted, d.place,
        (SELECT max(f.size_bytes) FROM recording_files f WHERE f.recording_id = c.recording_id AND f.checksum = c.checksum) AS sizeBytes
        FROM remote_copies c JOIN upload_destinations d ON d.id = c.destination_id
       WHERE c.destination_id = @destinationId AND (c.recording_id, c.checksum) > (@recordingId, @checksum)
       ORDER BY c.recording_id, c.checksum LIMIT @limit`,
   )
   const seen = db.stmt<Params>(
-    `UPDATE remote_copies SET verified_at = @now, place = @place
-      WHERE recording_id = @recordingId AND checksum = @checksum AND destination_id = @destinationId AND damaged_at IS NULL`,
+    `UPDATE remote_copies SET verified_at = @now, damaged_at = NULL, etag = @etag, place = @place
+      WHERE recording_id = @recordingId AND checksum = @checksum AND destination_id = @destinationId`,
   )
-  const forget = db.stmt<Params>(
-    `DELETE FROM remote_copies
-      WHERE recording_id = @recordingId AND checksum = @checksum AND destination_id = @destinationId AND place < @place`,
+  const elsewhere = db.stmt<FileId & Params, Copy>(
+    `SELECT c.recording_id AS recordingId, c.checksum, c.destination_id AS destinationId, c.object_key AS key, c.etag,
+       c.damaged_at AS damagedAt, d.place FROM remote_copies c JOIN upload_destinations d ON d.id = c.destination_id
+      WHERE c.recording_id = @recordingId AND c.checksum = @checksum AND NOT (${COUNTS}) AND c.damaged_at IS NOT NULL`,
   )
   const goOn = db.stmt<Params>(
-    `UPDATE library_moves SET recording_id = @recordingId, checksum = @checksum
+    `UPDATE library_moves SET recording_id = @recordingId, checksum = @checksum, skipped = @skipped
       WHERE destination_id = @destinationId AND place = @place`,
   )
   const end = db.stmt<Params>('DELETE FROM library_moves WHERE destination_id = @destinationId AND place = @place')
-  const params = ({ checksum, destinationId, place, recordingId }: Move): Params => ({
-    ...{ checksum, destinationId, place, recordingId },
-  })
   return {
     /** The moves that are not over. */
     all: (): Move[] => all.all({}),
+    /** Whether there are such. */
+    isAny: (): boolean => all.get({}) !== undefined,
     /** The next `limit` copies of one; fewer are the last. */
-    next: (move: Move, limit: number): Sought[] => slice.all({ ...params(move), limit }),
-    /** A copy is at the new place, too. */
-    seen: (copy: Sought, now: string): void => void seen.run({ ...params(copy), now }),
-    /** A copy is at the former place alone. False when it was sent meanwhile. */
-    forget: (copy: Sought): boolean => forget.run(params(copy)) === 1,
-    /** Everything up to this copy was looked for. */
-    goOn: (copy: Move): void => void goOn.run(params(copy)),
-    /** All of them were. */
-    end: (move: Move): void => void end.run(params(move)),
+    next: ({ checksum, destinationId, recordingId }: Move, limit: number): Listed[] =>
+      slice.all({ checksum, destinationId, limit, recordingId }),
+    /** A copy is at the new place, too; `etag`: as the store names it there. */
+    seen: ({ checksum, destinationId, place, recordingId }: Sought, etag: string | null, now: string): void =>
+      void seen.run({ checksum, destinationId, etag, now, place, recordingId }),
+    /** Where else the file is known to be damaged. */
+    damagedElsewhere: ({ checksum, recordingId }: FileId): Copy[] => elsewhere.all({ checksum, recordingId }),
+    /** Everything up to there was looked for. */
+    goOn: ({ checksum, destinationId, place, recordingId, skipped }: Move): void =>
+      void goOn.run({ checksum, destinationId, place, recordingId, skipped }),
+    /** All of it was. */
+    end: ({ destinationId, place }: Move): void => void end.run({ destinationId, place }),
   }
 }
 export type MoveStore = ReturnType<typeof moveStore>

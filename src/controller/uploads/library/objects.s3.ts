@@ -68,7 +68,7 @@ export class Objects {
   }
 
   /** @throws NotTheObject; DriverError when the store cannot be asked. */
-  check(at: ObjectAt, size: number | undefined, signal: AbortSignal): Promise<{ size: number }> {
+  check(at: ObjectAt, size: number | undefined, signal: AbortSignal): Promise<{ etag: string | null; size: number }> {
     return this.during(() => this.checked(at, size, signal))
   }
 
@@ -76,7 +76,7 @@ export class Objects {
     { etag, key }: ObjectAt,
     size: number | undefined,
     signal: AbortSignal,
-  ): Promise<{ size: number }> {
+  ): Promise<{ etag: string | null; size: number }> {
     const { HeadObjectCommand } = await import('@aws-sdk/client-s3')
     const asked = { Bucket: this.bucket(), Key: key, ...(etag ? { IfMatch: etag } : {}) }
     const head = await this.ask(signal, (client, abortSignal) =>
@@ -85,7 +85,7 @@ export class Objects {
     const held = head.ContentLength ?? -1
     if (etag && head.ETag !== etag) throw new NotTheObject('it is another object')
     if (size !== undefined && held !== size) throw new NotTheObject('it has another length')
-    return { size: held }
+    return { etag: head.ETag ?? null, size: held }
   }
 
   /** The answer to HEAD has no body: whether the object or the whole bucket is missing only GET tells. @throws one of them */

@@ -12,6 +12,8 @@ import type { Library } from './library.ts'
 
 interface Parts {
   db: Db
+  /** Whether destinations are looked through of which nobody knows what they hold: the look waits for that. */
+  isMoving: () => boolean
   library: Pick<Library, 'here' | 'notHere'>
   /** Directory of the stored takes. */
   takes: string
@@ -31,7 +33,7 @@ const SLICE = 500
  * to an empty disk says so of all of them, and where the disk was only not mounted, what is on it counts again. Files that are
  * nowhere else stay as they are told of.
  */
-export function presenceRunner({ db, library, takes }: Parts): Runner {
+export function presenceRunner({ db, isMoving, library, takes }: Parts): Runner {
   const next = db.stmt<{ after: string; limit: number }, Row & { held: number }>(
     `SELECT f.recording_id AS recordingId, f.checksum, f.path, f.local, f.size_bytes AS sizeBytes,
        ${FILE_HELD} AS held FROM recording_files f
@@ -39,7 +41,7 @@ export function presenceRunner({ db, library, takes }: Parts): Runner {
   )
   let after: string | undefined = ''
   const tick = async () => {
-    if (after === undefined) return { looked: 0, missing: 0 }
+    if (after === undefined || isMoving()) return { looked: 0, missing: 0 }
     const rows = next.all({ after, limit: SLICE })
     let missing = 0
     for (const row of rows)

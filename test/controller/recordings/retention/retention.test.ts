@@ -188,8 +188,14 @@ test('only what was uploaded and verified at every destination goes where the po
         verification,
       )
   }
+  for (const id of ['d1', 'd2'])
+    k.sql(
+      `INSERT INTO upload_destinations (id, display_name, kind, enabled, created_at, updated_at) VALUES (?, ?, 's3', 1, '', '')`,
+      ...[id, id],
+    )
   t.take('here', 9)
   sent('claimed', [])
+  sent('gone', [['d3', 'matched']])
   sent('accepted', [['d1', 'provider_accepted']])
   sent('half', [
     ['d1', 'matched'],
@@ -202,7 +208,7 @@ test('only what was uploaded and verified at every destination goes where the po
   ])
   sent('read', [['d1', 'matched']])
   await k.tick('retention')
-  assert.deepEqual(t.left(), ['accepted', 'claimed', 'half', 'here', 'unseen'])
+  assert.deepEqual(t.left(), ['accepted', 'claimed', 'gone', 'half', 'here', 'unseen'])
   await k.close()
 })
 
