@@ -1,6 +1,7 @@
 import { type Clock, iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import type { Log } from '../../kernel/log.ts'
+import type { Job } from '../../wire/recordings.ts'
 import type { Audit } from '../http/audit.ts'
 import { systemActor } from '../http/principal.ts'
 import type { HealthApi } from '../monitoring/health/api.ts'
@@ -8,7 +9,9 @@ import type { RecordingsApi } from '../recordings/api.ts'
 import { singleRetryFault } from '../recordings/jobs/jobs.rules.ts'
 import type { Runner } from '../scheduler/ticker.ts'
 import type { Db } from '../store/db.ts'
-import { type AgainStore, againAt, type Unbegun } from './again.store.ts'
+import { type AgainStore, againAt, LEAST_LEFT_SECONDS, type Unbegun } from './again.store.ts'
+import { asksForTheSame, plannedEnd } from './planning.rules.ts'
+import type { ScheduleStore } from './schedules.store.ts'
 
 interface Parts extends Pick<RecordingsApi, 'jobs' | 'retry'> {
   audit: Audit
@@ -20,6 +23,7 @@ interface Parts extends Pick<RecordingsApi, 'jobs' | 'retry'> {
   log: Log
   /** The longest pause between two attempts. */
   retrySeconds: number
+  schedules: Pick<ScheduleStore, 'find' | 'planOf'>
   slots: AgainStore
 }
 
@@ -47,12 +51,20 @@ export function againRunner(parts: Parts): Runner {
   }
 }
 
+/** When the slot ends by what people want now, Unix ms; 0 when they have called it off or changed what is recorded. */
+function endOf({ schedules }: Parts, { endsAt, occurrenceAt, scheduleId }: Unbegun, source: Job): number {
+  const schedule = schedules.find(scheduleId)
+  if (!schedule || !asksForTheSame(schedule, source)) return 0
+  return Math.min(Date.parse(endsAt), plannedEnd(schedules.planOf(schedule), Date.parse(occurrenceAt)) ?? 0)
+}
+
 /** False when it may not begin again now. */
 function begunAgain(parts: Parts, slot: Unbegun, now: string): boolean {
   const { health, jobs, log, retry } = parts
   const source = jobs.get(slot.jobId)
   if (singleRetryFault(source, jobs)) return false
-  const left = Math.floor((Date.parse(slot.endsAt) - Date.parse(now)) / 1000)
+  const left = Math.floor((endOf(parts, slot, source) - Date.parse(now)) / 1000)
+  if (left < LEAST_LEFT_SECONDS) return false
   try {
     const { job } = retry(source, now, Math.min(source.command.durationSeconds, left))
     health.resolveDelivered(source.recordingId, source.id, now, { by: 'system:scheduler', reason: 'take_begun_again' })

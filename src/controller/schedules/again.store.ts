@@ -17,7 +17,7 @@ export interface Unbegun {
 
 const FIRST_PAUSE_SECONDS = 15
 /** Less is not worth a recording. */
-const LEAST_LEFT_SECONDS = 15
+export const LEAST_LEFT_SECONDS = 15
 
 /** When its recorder is asked again: soon, then at longer and longer pauses of at most `most` seconds. */
 export const againAt = ({ attempts, failedAt }: Pick<Unbegun, 'attempts' | 'failedAt'>, most: number): string =>

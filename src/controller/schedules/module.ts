@@ -19,7 +19,7 @@ import { riskStore } from './risks.store.ts'
 import { alarmStore, runStore } from './runs.store.ts'
 import { scheduleRunner } from './schedule.runner.ts'
 import { scheduleRoutes } from './schedules.routes.ts'
-import { scheduleStore } from './schedules.store.ts'
+import { type ScheduleStore, scheduleStore } from './schedules.store.ts'
 import { takeMaker } from './takes.ts'
 
 interface Deps {
@@ -77,7 +77,7 @@ export function createSchedules(base: Base, deps: Deps): Module<SchedulesApi> {
       ...changeRoutes(parts),
       ...occurrenceRoutes(parts),
     ],
-    runners: [runnerOf(base, deps, { alarms, runs, schedules, take }), againOf(base, deps)],
+    runners: [runnerOf(base, deps, { alarms, runs, schedules, take }), againOf(base, deps, schedules)],
   }
 }
 
@@ -103,11 +103,16 @@ const runnerOf = (
     trusted,
   })
 
-const againOf = ({ audit, clock, config, db, log }: Base, { health, recordings: { jobs, retry } }: Deps) =>
+const againOf = (
+  { audit, clock, config, db, log }: Base,
+  { health, recordings: { jobs, retry } }: Deps,
+  schedules: ScheduleStore,
+) =>
   againRunner({
     ...{ audit, clock, db, health: health.health, jobs, log, retry },
     enabled: config.SVC_SCHEDULE_RUNNER_ENABLED,
     intervalSeconds: config.SVC_SCHEDULE_RUNNER_INTERVAL_SECONDS,
     retrySeconds: config.SVC_SCHEDULE_FAILURE_RETRY_SECONDS,
+    schedules,
     slots: againStore(db),
   })

@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util'
 import { iso } from '../../kernel/clock.ts'
-import { dateOf, dayNumber, type Zone } from '../../kernel/zones.ts'
+import { DAY_MS, dateOf, dayNumber, type Zone } from '../../kernel/zones.ts'
+import type { Job } from '../../wire/recordings.ts'
 import {
   type Exception,
   MAX_EXCEPTIONS,
@@ -188,3 +190,22 @@ type Rule = Pick<Stored, 'anchorDate' | 'recurrence' | 'timezone'>
 /** The enabled schedules whose slot covers `now`; one that is always on is always live. */
 export const liveNow = <R extends Rule>(schedules: R[], zones: (name: string) => Zone, now: number): R[] =>
   schedules.filter((s) => s.recurrence.mode === 'always_on' || currentSlot(planOf(s, zones), now) !== undefined)
+
+/**
+ * When the slot of a scheduled start ends by the present plan, Unix ms; undefined when the plan no longer has such a slot: it
+ * was skipped, moved or taken out of the rule.
+ */
+export function plannedEnd(plan: Plan, scheduledAt: number): number | undefined {
+  const around = slotsAfter(plan, scheduledAt - DAY_MS, scheduledAt + DAY_MS)
+  return around.find((slot) => slot.scheduledAt === scheduledAt)?.endAt
+}
+
+/** Whether a schedule still asks for what a take of it was begun with: its recorder, its device and its channels. */
+export const asksForTheSame = (
+  { captureChannelSelection, captureInterfaceId, nodeId }: Stored,
+  job: Pick<Job, 'command' | 'nodeId'>,
+): boolean =>
+  nodeId === job.nodeId &&
+  (captureInterfaceId === undefined || captureInterfaceId === job.command.captureInterfaceId) &&
+  (captureChannelSelection === undefined ||
+    isDeepStrictEqual(captureChannelSelection, job.command.captureChannelSelection))

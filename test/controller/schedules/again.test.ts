@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { againAt } from '../../../src/controller/schedules/again.store.ts'
-import { type House, house, pass, takes } from './world.ts'
+import { daily, type House, house, pass, takes } from './world.ts'
 
 /** The lecture of 10:00 to 11:00 is due, and its recorder has no room. */
 async function fullDisk(h: House) {
@@ -48,6 +48,40 @@ test('as soon as there may be room it is asked again, for the rest of the slot; 
   assert.notEqual(json.data.id, first.id)
   assert.equal(new Set(takes(h.k).map((take) => take.slice(0, 14))).size, 1)
   assert.deepEqual(await again(h, '10m'), { begun: 0 }, 'it is recorded now')
+  await h.k.close()
+})
+
+const CHANGES: Record<string, object> = {
+  'skipped today': { recurrence: { ...daily, exceptions: [{ action: 'skip', date: '2026-03-02' }] } },
+  'moved to the afternoon': { recurrence: { ...daily, startTime: '14:00', endTime: '15:00' } },
+  'cut to what is over': { recurrence: { ...daily, startTime: '10:00', endTime: '10:10' } },
+  'held on another day': {
+    recurrence: { daysOfWeek: ['tuesday'], endTime: '11:00', interval: 1, mode: 'weekly', startTime: '10:00' },
+  },
+  'recorded from other channels': { captureChannelSelection: [3, 4] },
+}
+for (const [what, change] of Object.entries(CHANGES))
+  test(`a slot that is ${what} meanwhile is not begun again`, async () => {
+    const h = await house()
+    const { id } = await h.add()
+    await pass(h.k, '1h')
+    await failed(h)
+    const { status, text } = await h.admin.patch(`/schedules/${id}`, change)
+    assert.equal(status, 200, text)
+    assert.deepEqual(await again(h, '15m'), { begun: 0 })
+    await h.k.close()
+  })
+
+test('a slot whose end was moved is begun again until then, whatever else of its schedule is changed', async () => {
+  const h = await house()
+  const { id } = await h.add()
+  await pass(h.k, '1h')
+  await failed(h)
+  const recurrence = { ...daily, endTime: '10:30', startTime: '10:00' }
+  assert.equal((await h.admin.patch(`/schedules/${id}`, { name: 'Renamed', recurrence })).status, 200)
+  assert.deepEqual(await again(h, '15m'), { begun: 1 })
+  const { json } = await h.agent.post(`/nodes/${h.nodeId}/recording-jobs/claim-next`)
+  assert.equal(json.data.command.durationSeconds, 900)
   await h.k.close()
 })
 
