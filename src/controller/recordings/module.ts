@@ -65,7 +65,13 @@ export function createRecordings(base: Base, deps: Deps): Module<RecordingsApi> 
       ...profileRoutes(api.profiles, ids, base.authorization.visibility),
       ...retentionRoutes(policies, ids, base.authorization.visibility, events),
     ],
-    runners: [leases(base, api), joiner.runner(), chunkRelease(base, api), fileReaper.runner(), manifests.runner],
+    runners: [
+      leases(base, api, deps.clock.trusted),
+      joiner.runner(),
+      chunkRelease(base, api),
+      fileReaper.runner(),
+      manifests.runner,
+    ],
     start: async () => {
       await sweepIncoming(config.SVC_RECORDING_CACHE_DIR)
       // A restart must not cost a running take its lease.
@@ -162,7 +168,7 @@ const joinerOf = ({ audit, clock, config, db, events, ids, log }: Base, api: Rec
     takes: config.SVC_RECORDING_CACHE_DIR,
   })
 
-const leases = ({ audit, config, db }: Base, { jobService, leases }: RecordingsApi) =>
+const leases = ({ audit, config, db }: Base, { jobService, leases }: RecordingsApi, trusted: () => boolean) =>
   leaseRunner({
     audit,
     batchSize: config.SVC_RECORDING_JOB_LEASE_RUNNER_BATCH_SIZE,
@@ -171,6 +177,7 @@ const leases = ({ audit, config, db }: Base, { jobService, leases }: RecordingsA
     intervalSeconds: config.SVC_RECORDING_JOB_LEASE_RUNNER_INTERVAL_SECONDS,
     jobs: jobService,
     leases,
+    trusted,
   })
 
 const manifestsOf = ({ config, db, log }: Base, { manifests }: RecordingsApi) =>

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { iso } from '../../kernel/clock.ts'
 import { DAY_MS, dateOf, dayNumber, type Zone } from '../../kernel/zones.ts'
 import type { Job } from '../../wire/recordings.ts'
@@ -207,5 +206,4 @@ export const asksForTheSame = (
 ): boolean =>
   nodeId === job.nodeId &&
   (captureInterfaceId === undefined || captureInterfaceId === job.command.captureInterfaceId) &&
-  (captureChannelSelection === undefined ||
-    isDeepStrictEqual(captureChannelSelection, job.command.captureChannelSelection))
+  (captureChannelSelection === undefined || `${captureChannelSelection}` === `${job.command.captureChannelSelection}`)

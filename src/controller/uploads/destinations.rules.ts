@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Destination, DestinationKind, S3Options, SmbOptions } from '../../wire/uploads.ts'
 
 /** A stored destination; of its secrets only whether they are set. */
@@ -114,7 +113,7 @@ export const redirections = {
 /** Whether the settings of a destination name another place: what lies at the one before is not there. */
 export const isMoved = {
   s3: (before: S3Options | undefined, after: S3Options): boolean =>
-    before?.bucket !== after.bucket || !isDeepStrictEqual(S3_PLACE(before ?? {}), S3_PLACE(after)),
+    before?.bucket !== after.bucket || S3_PLACE(before ?? {}).endpoint !== S3_PLACE(after).endpoint,
   smb: (before: SmbOptions | undefined, after: SmbOptions): boolean =>
-    !isDeepStrictEqual(SMB_PLACE(before ?? {}), SMB_PLACE(after)),
+    JSON.stringify(SMB_PLACE(before ?? {})) !== JSON.stringify(SMB_PLACE(after)),
 }

@@ -151,6 +151,7 @@ export const actions: Words['actions'] = {
     issue: 'ausstellen',
     join: 'verbinden',
     lease_expired: 'aufgeben: nichts mehr gehört',
+    slot_ended: 'aufgeben: niemand hat rechtzeitig begonnen',
     'lifecycle.run': 'Wartung beginnen',
     login: 'anmelden',
     logout: 'abmelden',

@@ -41,6 +41,7 @@ export const activity: Words['activity'] = {
     ['verification_', 'Das Ziel ließ keine Prüfung zu'],
   ],
   takeFaults: [
+    ['slot_ended', 'Kein Rekorder hat sie begonnen, bevor ihre Zeit um war'],
     ['lease_expired', 'Der Rekorder war abgeschnitten. Was er noch hat, schickt er, sobald er wieder verbunden ist'],
     ['stop_request_lease_expired', 'Der Rekorder war abgeschnitten, als er die Aufnahme beenden sollte'],
     ['insufficient_capture_disk_space', 'Die Platte des Rekorders war zu voll: Schaffen Sie dort Platz'],

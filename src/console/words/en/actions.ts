@@ -150,6 +150,7 @@ export const actions = {
     issue: 'issue',
     join: 'join',
     lease_expired: 'give up: nothing was heard',
+    slot_ended: 'give up: nobody began it in time',
     'lifecycle.run': 'maintain',
     login: 'sign in',
     logout: 'sign out',

@@ -46,6 +46,7 @@ export const activity = {
   ] as [string, string][],
   /** By the beginning of what the controller or the recorder tells; the first that fits. */
   takeFaults: [
+    ['slot_ended', 'No recorder began it before its slot was over'],
     ['lease_expired', 'The recorder was cut off. What it still has is sent once it is connected again'],
     ['stop_request_lease_expired', 'The recorder was cut off while it was asked to stop'],
     ['insufficient_capture_disk_space', 'The recorder’s disk was too full: free some space there'],

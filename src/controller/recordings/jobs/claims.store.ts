@@ -23,6 +23,10 @@ interface Asked {
   shares: number
 }
 
+/** Whether a scheduled job was not claimed by the end of its slot: nobody wants it then. One that people try again is wanted. */
+export const slotEnded = (job: string): string => `EXISTS (SELECT 1 FROM schedule_runs u
+  WHERE u.recording_id = ${job}.recording_id AND u.ends_at <= @now AND u.ends_at > ${job}.created_at)`
+
 // A capture begins shortly after its claim, and a device is free shortly after its last sample.
 const SLACK_SECONDS = 3
 
@@ -46,11 +50,10 @@ const JOINS = `EXISTS (SELECT 1 FROM recording_jobs r WHERE ${CAPTURING}
 // A sharing agent opens the device with all its channels: only a job that opens it differently has to wait.
 const WAITS = `EXISTS (SELECT 1 FROM recording_jobs r WHERE ${CAPTURING} AND NOT (@shares = 1 AND ${ALIKE}))`
 // A device is never opened twice: a job that cannot join waits (docs/contract/recordings.md: Devices and groups).
-const CLAIMABLE = `q.node_id = @nodeId AND (q.status = 'queued' OR (${lost('q')}))
+const CLAIMABLE = `q.node_id = @nodeId AND ((q.status = 'queued' AND NOT (${slotEnded('q')})) OR (${lost('q')}))
   AND (${JOINS} OR (@joinOnly = 0 AND NOT ${WAITS}))`
 
-// A scheduled take that its recorder begins late ends with its slot: the next one has the device then. A moment is not late, and
-// one whose slot is over is taken as it was asked for.
+// A scheduled take that its recorder begins late ends with its slot: the next one has the device then. A moment is not late.
 const LATE_SECONDS = 20
 const LEFT = `(SELECT unixepoch(u.ends_at) - unixepoch(@now) FROM schedule_runs u WHERE u.recording_id = recording_jobs.recording_id)`
 const SHORTENED = `CASE WHEN ${LEFT} BETWEEN 1 AND json_extract(command, '$.durationSeconds') - ${LATE_SECONDS}

@@ -42,6 +42,8 @@ const supersededWords = ({ id, recordingId }: Job): string =>
 
 /** Reasons of jobs whose lease ran out, for example while the agent was cut off (ADR-0009). */
 export const LEASE_EXPIRED = 'lease_expired'
+/** Of a scheduled job that no recorder has claimed by the end of its slot. */
+export const SLOT_ENDED = 'slot_ended'
 export const STOP_EXPIRED = 'stop_request_lease_expired'
 
 /** The job was stopped by an operator: nothing went wrong. */

@@ -2,6 +2,7 @@ import { isoPlus } from '../../../kernel/clock.ts'
 import { conflict } from '../../../kernel/fail.ts'
 import type { Job, JobProgress } from '../../../wire/recordings.ts'
 import type { Db } from '../../store/db.ts'
+import { slotEnded } from './claims.store.ts'
 import { LEASE_EXPIRED, STOP_EXPIRED } from './jobs.rules.ts'
 import { JOB_COLUMNS, type JobRow, type JobStore, jobOf } from './jobs.store.ts'
 
@@ -23,6 +24,9 @@ export function leaseStore(db: Db, jobs: JobStore, leaseSeconds: number) {
   const expired = db.stmt<{ now: string; limit: number }, JobRow>(
     `SELECT ${JOB_COLUMNS} FROM recording_jobs j WHERE j.status IN ('running', 'stop_requested') AND j.lease_expires_at <= @now
       ORDER BY j.lease_expires_at LIMIT @limit`,
+  )
+  const unclaimed = db.stmt<{ now: string; limit: number }, JobRow>(
+    `SELECT ${JOB_COLUMNS} FROM recording_jobs j WHERE j.status = 'queued' AND ${slotEnded('j')} LIMIT @limit`,
   )
   const extend = db.stmt<{ lease: string }>(
     `UPDATE recording_jobs SET lease_expires_at = @lease WHERE status IN ('running', 'stop_requested')`,
@@ -50,6 +54,8 @@ export function leaseStore(db: Db, jobs: JobStore, leaseSeconds: number) {
     /** Completes a job whose take arrived after its lease had run out (ADR-0009). */
     revive: (id: string, now: string): boolean => revive.run({ id, now }) === 1,
     expired: (now: string, limit: number): Job[] => expired.all({ now, limit }).map(jobOf),
+    /** Scheduled ones that no recorder has claimed by the end of their slot. */
+    unclaimed: (now: string, limit: number): Job[] => unclaimed.all({ now, limit }).map(jobOf),
     /** After a restart: extends every running lease by a full one, so that its agent has time to renew it. */
     grace: (now: string): number => extend.run({ lease: lease(now) }),
   }
