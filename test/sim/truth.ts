@@ -160,7 +160,7 @@ export class Truth {
       this.#false(`the audit does not say that ${id} was stored`)
     for (const { id, reason } of this.#rows<{ id: string; reason: string }>(
       `SELECT id, failure_reason AS reason FROM recording_jobs WHERE status = 'failed' AND NOT EXISTS (SELECT 1 FROM audit_events a
-       WHERE a.action IN ('recording_jobs.failed.succeeded', 'recording_jobs.lease_expired') AND a.target_id = recording_jobs.id)`,
+       WHERE a.action IN ('recording_jobs.failed.succeeded', 'recording_jobs.lease_expired', 'recording_jobs.slot_ended') AND a.target_id = recording_jobs.id)`,
     ))
       this.#false(`the audit does not say that job ${id} failed (${reason})`)
   }
