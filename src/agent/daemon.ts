@@ -72,6 +72,8 @@ export class Daemon {
   #offlineSaid = false
   /** Everything claimed so far is on the disk. */
   #noted: Promise<unknown> = Promise.resolve()
+  /** The last claim had no answer, and the next one waits. */
+  #claimUnanswered = false
   /** A claim was abandoned while its answer may already have been on the way. */
   #givenUp = false
   #posted: unknown
@@ -189,11 +191,9 @@ export class Daemon {
       this.#deps.calendar.heard(theirs)
       this.#judgeClock(asked, clock.now(), theirs)
     })
-    if (done && wasFailing) {
-      // Reachable again: events and claims need not sit out their pauses.
-      health.nudge()
-      this.#claimBell.ring()
-    }
+    // Reachable again, perhaps at its other address: events and claims need not sit out their pauses.
+    if (done && wasFailing) health.nudge()
+    if (done && (wasFailing || this.#claimUnanswered)) this.#claimBell.ring()
     const signed = { captureDevice: interfaces.length > 0, online: done }
     if (!this.#stopping && !isDeepStrictEqual(signed, this.#signed)) this.#deps.sign(signed)
     this.#signed = signed
@@ -244,7 +244,9 @@ export class Daemon {
         if (this.#claiming.signal.aborted) break
         failures++
         this.#claimFailed(e, failures)
+        this.#claimUnanswered = e instanceof LinkError && e.status === undefined
         await this.#claimBell.wait(backoffMs(failures, CLAIM_RETRY_MAX_MS, Math.random()))
+        this.#claimUnanswered = false
       }
     }
     forget()

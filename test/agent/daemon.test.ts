@@ -194,6 +194,28 @@ describe('the agent as a daemon', { concurrency: 3 }, () => {
     assert.ok(beatsSince <= 3, `asked ${beatsSince} heartbeats later`)
   })
 
+  test('claims without an answer are made again with the next heartbeat that has one', async (t) => {
+    const again = Promise.withResolvers<void>()
+    let [beats, beatsSince] = [0, 0]
+    const server = await serve(
+      t,
+      controller((seen, response) => {
+        const isAway = beats < 12
+        if (kind(seen) === 'heartbeat') {
+          beats++
+          if (!isAway) beatsSince++
+        }
+        if (!kind(seen).endsWith('claim-next-group')) return false
+        if (isAway) response.destroy()
+        else again.resolve()
+        return isAway
+      }),
+    )
+    agent(t, server.url)
+    await again.promise
+    assert.ok(beatsSince <= 2, `asked ${beatsSince} heartbeats later`)
+  })
+
   test('a clock that is wrong is told, and the heartbeat goes on', async (t) => {
     const told = Promise.withResolvers<Record<string, unknown>>()
     const beaten = Promise.withResolvers<number>()
