@@ -11,6 +11,8 @@ import { randomIds } from '../../kernel/ids.ts'
 import { counted, faultWords } from '../../kernel/words.ts'
 import { audit } from '../http/audit.ts'
 import { systemActor } from '../http/principal.ts'
+import { shutIn } from '../sealed.store.ts'
+import { secretPlace } from '../secrets.ts'
 import { checkDatabase } from '../store/backup.ts'
 import { DATABASE_SUFFIXES, Db, lockDirectory } from '../store/db.ts'
 import { embedded, schemaOf } from '../store/migrate.ts'
@@ -77,6 +79,7 @@ async function restoreDatabase(
     for (const suffix of DATABASE_SUFFIXES) await fs.rm(draft + suffix, { force: true })
   }
   if (directory) await restoreKey(source, place)
+  for (const line of missingKey(place)) say(line)
   if (!directory) return say('The database is back.\n')
   return restoreTakes(fromDirectory(path.join(source, 'recordings')), place, remote)
 }
@@ -184,6 +187,23 @@ function checkpointWal(database: string, addon: object | undefined): void {
   } catch (e) {
     // A damaged database is a reason to restore: it is kept as it is, with its WAL.
     process.stderr.write(`The old database cannot be read (${faultWords(e)}); it is kept as it is.\n`)
+  }
+}
+
+/** What is sealed in the database and does not open here: a controller that starts without the key would make another one. */
+function missingKey({ addon, config, database }: ControllerFiles): string[] {
+  const db = new Db(database, addon, { plain: true })
+  try {
+    // A backup of an older version has fewer tables: the doctor looks once the controller has started.
+    if (schemaOf(db) !== embedded().length) return []
+    const { all, shut } = shutIn(db, config)
+    if (shut === 0) return []
+    const sealed = shut === all ? counted(all, 'sealed secret', 'sealed secrets') : `${shut} of ${all} sealed secrets`
+    return [
+      `The key that opens ${sealed} of this database is not here: put the one the backup was made with into ${secretPlace(config)} before the controller starts.\n`,
+    ]
+  } finally {
+    db.close()
   }
 }
 

@@ -46,6 +46,28 @@ test('a restore brings back no link, code or token that may have been revoked or
   await again.close()
 })
 
+test('a restore tells when the key is missing or another one, before a start makes a new one', async (t) => {
+  const dir = scratchDir('roomtone-restore-')
+  t.after(() => fs.rmSync(dir, { recursive: true, force: true }))
+  const [backup, on, other] = [path.join(dir, 'backup.db'), path.join(dir, 'restored'), path.join(dir, 'with')]
+  const k = kit()
+  const s3 = { accessKeyId: 'key', bucket: 'takes', endpoint: 'https://store.example' }
+  const archive = { displayName: 'Archive', enabled: true, kind: 's3', s3, s3SecretAccessKey: 'secret' }
+  assert.equal((await k.as('owner').post('/settings/upload-destinations', archive)).status, 201)
+  k.db.raw.prepare('VACUUM INTO ?').run(backup)
+  await k.close()
+  const missing =
+    /^The key that opens 1 sealed secret of this database is not here: put the one .* into .*secret\.key before/m
+  const first = restore(backup, on)
+  assert.equal(first.status, 0, first.stderr)
+  assert.match(first.stdout, missing)
+  fs.mkdirSync(other)
+  fs.writeFileSync(path.join(other, 'secret.key'), 'another key than that of the backup\n')
+  const second = restore(backup, other)
+  assert.equal(second.status, 0, second.stderr)
+  assert.match(second.stdout, missing)
+})
+
 test('a restore that is refused leaves nothing behind', (t) => {
   const dir = scratchDir('roomtone-restore-')
   t.after(() => fs.rmSync(dir, { recursive: true, force: true }))

@@ -66,11 +66,25 @@ function agreed<K extends 'capture' | 'denoiser'>(
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
 
+type Gap = NonNullable<RenditionDetails['gaps']>[number]
+/** What is said in milliseconds touches within one. */
+const TOUCHING_SECONDS = 0.001
+
+/** A gap that goes on in the next piece is one. */
+function withGap(gaps: Gap[], gap: Gap): Gap[] {
+  const last = gaps.at(-1)
+  if (!last || Math.abs(last.atSeconds + last.seconds - gap.atSeconds) > TOUCHING_SECONDS) return [...gaps, gap]
+  return [...gaps.slice(0, -1), { ...last, seconds: gap.atSeconds + gap.seconds - last.atSeconds }]
+}
+
 function gapsOf(pieces: readonly Piece[]): Pick<RenditionDetails, 'gapCount' | 'gapSeconds' | 'gaps'> {
   const known = pieces.flatMap(({ at, details }) => (details ? [{ at, ...details }] : []))
   if (!known.some(({ gapCount, gaps }) => gapCount !== undefined || gaps !== undefined)) return {}
-  const gaps = known.flatMap(({ at, gaps: own = [] }) => own.map((gap) => ({ ...gap, atSeconds: at + gap.atSeconds })))
-  const gapCount = sum(known.map((one) => one.gapCount ?? one.gaps?.length ?? 0))
+  const listed = known.flatMap(({ at, gaps: own = [] }) =>
+    own.map((gap) => ({ ...gap, atSeconds: at + gap.atSeconds })),
+  )
+  const gaps = listed.reduce<Gap[]>(withGap, [])
+  const gapCount = sum(known.map((one) => one.gapCount ?? one.gaps?.length ?? 0)) - (listed.length - gaps.length)
   const lengths = (one: RenditionDetails) => one.gapSeconds ?? sum((one.gaps ?? []).map(({ seconds }) => seconds))
   // Rounded to milliseconds, so that sums have no floating-point tails.
   const gapSeconds = Math.round(sum(known.map(lengths)) * 1000) / 1000

@@ -26,6 +26,38 @@ test('a header is read leniently, and never further than its limit', () => {
   assert.deepEqual(parseDetails(encoded({ mood: 'x'.repeat(9000) })), { fault: 'details_too_long' })
 })
 
+test('a gap that goes on in the next chunk is one, however many it spans', () => {
+  const until = (seconds: number): RenditionDetails => ({
+    capture,
+    gapCount: 1,
+    gapSeconds: 60 - seconds,
+    gaps: [{ atSeconds: seconds, seconds: 60 - seconds }],
+  })
+  const pieces = [
+    { at: 0, details: until(55.75) },
+    { at: 60, details: until(0) },
+    {
+      at: 120,
+      details: {
+        capture,
+        gapCount: 2,
+        gapSeconds: 4,
+        gaps: [
+          { atSeconds: 0, seconds: 3 },
+          { atSeconds: 30, seconds: 1 },
+        ],
+      },
+    },
+  ]
+  assert.deepEqual(joinedDetails(pieces), {
+    ...{ capture, gapCount: 2, gapSeconds: 68.25 },
+    gaps: [
+      { atSeconds: 55.75, seconds: 67.25 },
+      { atSeconds: 150, seconds: 1 },
+    ],
+  })
+})
+
 test('of chunks, gaps move to their place, what differs is left out and loudness is not made up', () => {
   const second: RenditionDetails = { ...enhanced, gapCount: 2, gapSeconds: 0.2, gaps: [{ atSeconds: 0, seconds: 0.1 }] }
   assert.deepEqual(
