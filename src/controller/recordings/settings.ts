@@ -8,7 +8,7 @@ export const RECORDING_SETTINGS = {
   SVC_RECORDING_CACHE_MAX_BYTES: [count(4_294_967_296), 'largest accepted take, bytes'],
   SVC_CUSTODY: [
     z.enum(CUSTODY_MODES).default('controller'),
-    'until when recorders keep a take: until the controller has it, or (replicated) until a destination that keeps the library has it',
+    'how long recorders keep a delivered take: until the controller has stored it (controller), or until a library destination and the database replica have it (replicated)',
   ],
   SVC_LIBRARY_REDIRECT: [
     choice(false),
