@@ -33,6 +33,8 @@ const READABLE_BY_OWNER = 0o600
 const PAUSE_MS = 500
 /** For the recorder to start, and to encode and upload the file. */
 const SPARE_MS = 300_000
+/** How long a takeover may take. */
+const TAKEOVER_MS = 120_000
 /** A take with any other status has its file. */
 const UNDER_WAY: ReadonlySet<string> = new Set(['queued', 'recording', 'completed'])
 
@@ -67,15 +69,31 @@ async function recorder(desk: Desk): Promise<Found> {
   throw new UserError(`There are ${found.length} recorders${where}. Choose one:\n${lines.join('\n')}`)
 }
 
-/** The take once it has ended; prints its status meanwhile. @throws the signal's reason */
-async function finished(desk: Desk, id: string): Promise<Recording> {
-  let before = ''
+/** The take once it has ended, and where; prints its status meanwhile. @throws the signal's reason */
+async function finished(begun: Desk, id: string): Promise<{ desk: Desk; take: Recording }> {
+  let [before, desk] = ['', begun]
   for (;;) {
-    const take = (await get('look at the take', desk, `/recordings/${id}`)) as Recording
-    if (!UNDER_WAY.has(take.status)) return take
-    if (take.status !== before) process.stderr.write(`${take.status} ...\n`)
-    before = take.status
+    const looked = await look(desk, id)
+    desk = looked.desk
+    const { status } = looked.take
+    if (!UNDER_WAY.has(status)) return looked
+    if (status !== before) process.stderr.write(`${status} ...\n`)
+    before = status
     await sleep(PAUSE_MS, undefined, { signal: desk.signal })
+  }
+}
+
+/** While one box takes over from the other neither may answer: the take goes on, and is looked at where the controller is then. */
+async function look(desk: Desk, id: string): Promise<{ desk: Desk; take: Recording }> {
+  const until = performance.now() + TAKEOVER_MS
+  for (let at = desk; ; ) {
+    try {
+      return { desk: at, take: (await get('look at the take', at, `/recordings/${id}`)) as Recording }
+    } catch (e) {
+      if (desk.config.standbyUrl === undefined || desk.signal.aborted || performance.now() > until) throw e
+      await sleep(PAUSE_MS, undefined, { signal: desk.signal })
+      at = { ...desk, config: await atController(desk.config, desk.signal) }
+    }
   }
 }
 
@@ -101,9 +119,10 @@ async function brought(desk: Desk, to: fs.WriteStream): Promise<Recording> {
   const started = await ask(controller, { body, method: 'POST', path: '/recordings', signal, token })
   const { id } = dataOf('take', started) as Recording
   process.stderr.write(`"${alias}" is recording ${seconds} s as ${id}\n`)
-  const take = await finished(desk, id)
+  const { desk: last, take } = await finished(desk, id)
   if (take.status === 'failed') throw new UserError(`The take failed: ${take.failureReason ?? 'no reason was given'}.`)
-  const answer = await download(controller, { method: 'GET', path: `/recordings/${id}/file`, signal, token }, to)
+  const wanted = { method: 'GET', path: `/recordings/${id}/file`, signal, token } as const
+  const answer = await download(last.config.controller, wanted, to)
   if (answer.status !== 200) dataOf('download', answer)
   return take
 }

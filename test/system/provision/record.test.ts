@@ -1,6 +1,8 @@
 // roomtone record as an operator runs it: a real controller, a real agent with a test tone.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import * as fs from 'node:fs'
+import * as net from 'node:net'
 import { after, before, test } from 'node:test'
 import { run } from '../../../src/system/host/run.ts'
 import { ADMIN, Agent, Controller, House, until } from '../../kit/whole.ts'
@@ -51,6 +53,31 @@ test('of two boxes the one is used that is the controller', async () => {
   const boxes = ['--controller-url', gone, '--standby-url', controller.url]
   const program = house.start(['record', ...boxes, ...me(), '--seconds', '1', '--out', out], { cwd: house.dir })
   assert.equal((await program.exited)[0], 0, program.said())
+})
+
+test('a box that goes away during the take is followed to the other one', async () => {
+  const { hostname, port } = new URL(controller.url)
+  const open = new Set<net.Socket>()
+  const first = net.createServer((near) => {
+    const far = net.connect(Number(port), hostname)
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      open.add(one)
+      one.on('error', () => other.destroy()).pipe(other)
+    }
+  })
+  await once(first.listen(0, '127.0.0.1'), 'listening')
+  const url = `http://127.0.0.1:${(first.address() as net.AddressInfo).port}`
+  const out = house.path('followed.mp3')
+  const boxes = ['--controller-url', url, '--standby-url', controller.url]
+  const program = house.start(['record', ...boxes, ...me(), '--seconds', '3', '--out', out], { cwd: house.dir })
+  await until('the take to begin', async () => program.said().includes('is recording 3 s') || undefined)
+  first.close()
+  for (const socket of open) socket.destroy()
+  assert.equal((await program.exited)[0], 0, program.said())
+  assert.match(program.said(), /followed\.mp3 contains the take/)
 })
 
 test('under sudo the file belongs to the one who asked', {
