@@ -95,6 +95,8 @@ const isOptionError = (e: unknown): e is Error =>
 /** What a person can do something about: bad input, the network, the disk, the database. Undefined for a bug. */
 export function asUserError(e: unknown): UserError | undefined {
   if (e instanceof UserError) return e
-  if (isOptionError(e) || e instanceof Fail) return misuse(e.message)
+  // What Node says after its first sentence is advice for whoever writes the program.
+  if (isOptionError(e)) return misuse(`${e.message.split('. ')[0]}: see --help`)
+  if (e instanceof Fail) return misuse(e.message)
   return systemWords(e) === undefined ? undefined : new UserError(errorFields(e).error)
 }

@@ -41,7 +41,7 @@ export const main = (args: string[]): Promise<number> =>
     onlyReads: true,
     options: { takes: { type: 'boolean' }, key: { type: 'boolean' } },
     run: async ([target, ...more], { key, takes }, place) => {
-      if (!target || more[0]) throw misuse('roomtone backup takes one target: see roomtone backup --help.')
+      if (!target || more[0]) throw misuse('name one target: see roomtone backup --help')
       const single = target.endsWith('.db')
       if (single && (takes || key)) throw misuse('A single file holds no audio and no key: name a directory.')
       if (single) return toFile(path.resolve(target), place)

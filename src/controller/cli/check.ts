@@ -33,7 +33,7 @@ export const main = (args: string[]): Promise<number> =>
     help: HELP,
     options: { database: { type: 'boolean' }, deep: { type: 'boolean' } },
     run: async (positionals, { database, deep }, place) => {
-      if (positionals[0]) throw misuse('roomtone check takes no argument: see roomtone check --help.')
+      if (positionals[0]) throw misuse(`unexpected argument "${positionals[0]}": see roomtone check --help`)
       if (database && deep) throw misuse('--database leaves the takes out, --deep reads them: keep one of the two.')
       const db = openDatabase(place)
       try {

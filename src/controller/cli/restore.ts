@@ -42,8 +42,7 @@ export const main = (args: string[]): Promise<number> =>
     help: HELP,
     options: { force: { type: 'boolean' }, 'takes-from-destinations': { type: 'boolean' } },
     run: async ([source, ...more], { force, 'takes-from-destinations': remote }, place) => {
-      if ((!source && !remote) || more[0])
-        throw misuse('roomtone restore takes one source: see roomtone restore --help.')
+      if ((!source && !remote) || more[0]) throw misuse('name one source: see roomtone restore --help')
       if (!source) return missingTakes(place)
       for (const dir of [place.config.SVC_DATA_DIR, place.takes]) makeDir(dir)
       const lock = lockDirectory(path.join(place.config.SVC_DATA_DIR, 'controller.lock'), place.addon)

@@ -58,7 +58,7 @@ export const main = (args: string[]): Promise<number> =>
     help: HELP,
     options: { 'from-destination': { type: 'string' } },
     run: async ([extra], { 'from-destination': from }, files) => {
-      if (extra) throw misuse('roomtone rebuild takes no argument: see roomtone rebuild --help.')
+      if (extra) throw misuse(`unexpected argument "${extra}": see roomtone rebuild --help`)
       if (DATABASE_SUFFIXES.some((suffix) => existsSync(files.database + suffix))) return refused(files)
       const bucket = typeof from === 'string' ? bucketOf(from, files.config) : undefined
       if (!bucket && !existsSync(files.takes)) throw misuse(`There are no takes at ${files.takes}: set SVC_DATA_DIR.`)
@@ -87,7 +87,7 @@ async function rebuild(files: ControllerFiles, bucket: BucketOptions | undefined
       tell,
     )
     if (counts.recordings === 0)
-      throw misuse('Nothing was found to make a database of: nothing was changed. Is it the right place?')
+      throw misuse('Nothing was found to make a database of: nothing was changed. Check that this is the right place')
     draft.complete(tell)
     noted(draft.db, counts)
     await draft.putInPlace(files.database)
