@@ -1,63 +1,15 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
-import { describe, type TestContext, test } from 'node:test'
+import { describe, test } from 'node:test'
 import pkg from '../../package.json' with { type: 'json' }
 import { MARKED_HEADER } from '../../src/agent/audio/marks.rules.ts'
 import { type OnlineSign, readOnlineSign } from '../../src/system/host/onlinesign.ts'
-import { executable } from '../kit/executable.ts'
 import { managed, manager } from '../system/host/manager.ts'
+import { agent, controller, kind, TOKEN } from './daemon.ts'
 import { until } from './jobs/kit.ts'
 import { type Handler, json, type Seen, serve, stored, tempDir } from './server.ts'
 
-const TOKEN = 'svc_node_secret'
-const program = await executable()
-
-interface Agent {
-  child: ChildProcess
-  dir: string
-  ended: Promise<number | null>
-  output: () => string
-}
-
-/** The real program with heartbeats every second, a test source and a directory of its own. */
-function agent(t: TestContext, url: string, args: string[] = [], env: Record<string, string> = {}): Agent {
-  const dir = tempDir(t)
-  const settings = {
-    SVC_CONTROLLER_TOKEN: TOKEN,
-    SVC_HEARTBEAT_SECONDS: '1',
-    SVC_JOB_POLL_SECONDS: '1',
-    SVC_NODE_ID: 'node_1',
-    // The machine that runs this may be under any load.
-    SVC_SYSTEM_HEALTH_ENABLED: 'false',
-    SVC_TEST_SOURCE: '1',
-  }
-  const child = spawn(program, ['agent', ...args], {
-    cwd: dir,
-    env: { HOME: dir, PATH: process.env.PATH, SVC_CONTROLLER_URL: url, TMPDIR: dir, ...settings, ...env },
-  })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk))
-  t.after(() => child.kill('SIGKILL'))
-  const ended = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)))
-  return { child, dir, ended, output: () => output }
-}
-
-const config = { data: { recordingCapacity: { maxConcurrentRecordings: 2 } } }
-
-/** A controller that takes everything and has no job; `meet` sees each request first and may answer it. */
-function controller(meet: (seen: Seen, response: Parameters<Handler>[1]) => boolean = () => false): Handler {
-  return (seen, response) => {
-    if (meet(seen, response)) return
-    // A long poll without a job: open until the agent or the test goes.
-    if (seen.url.includes('claim-next-group')) return
-    if (seen.url.endsWith('/config')) return json(response, 200, config)
-    json(response, seen.url.endsWith('/health-events') ? 201 : 202, { data: {} })
-  }
-}
-
-const kind = (seen: Seen) => seen.url.replace('/api/v1/nodes/node_1/', '').replace(/\?.*/, '')
 const bodyOf = ({ body }: Seen) => (body[0] === 0x7b ? JSON.parse(body.toString()) : {})
 
 const job = (durationSeconds: number, status = 'running') => ({
@@ -170,50 +122,6 @@ describe('the agent as a daemon', { concurrency: 3 }, () => {
       'agent.node_inventory.sync_recovered',
       'agent.started',
     ])
-  })
-
-  test('once the controller is heard again jobs are asked for at once', async (t) => {
-    const again = Promise.withResolvers<void>()
-    let [beats, beatsSince] = [0, 0]
-    const server = await serve(
-      t,
-      controller((seen, response) => {
-        const isAway = beats < 8
-        if (kind(seen) === 'heartbeat') {
-          beats++
-          if (!isAway) beatsSince++
-        }
-        if (!isAway && kind(seen).endsWith('claim-next-group')) again.resolve()
-        if (isAway) json(response, 503, { error: 'unavailable' })
-        return isAway
-      }),
-    )
-    agent(t, server.url)
-    await again.promise
-    // Left to itself the pause after so many failures is as long as the outage was.
-    assert.ok(beatsSince <= 3, `asked ${beatsSince} heartbeats later`)
-  })
-
-  test('claims without an answer are made again with the next heartbeat that has one', async (t) => {
-    const again = Promise.withResolvers<void>()
-    let [beats, beatsSince] = [0, 0]
-    const server = await serve(
-      t,
-      controller((seen, response) => {
-        const isAway = beats < 12
-        if (kind(seen) === 'heartbeat') {
-          beats++
-          if (!isAway) beatsSince++
-        }
-        if (!kind(seen).endsWith('claim-next-group')) return false
-        if (isAway) response.destroy()
-        else again.resolve()
-        return isAway
-      }),
-    )
-    agent(t, server.url)
-    await again.promise
-    assert.ok(beatsSince <= 2, `asked ${beatsSince} heartbeats later`)
   })
 
   test('a clock that is wrong is told, and the heartbeat goes on', async (t) => {

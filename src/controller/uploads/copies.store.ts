@@ -37,9 +37,8 @@ export function copyStore(db: Db) {
       WHERE c.recording_id = @recordingId AND c.checksum = @checksum ORDER BY c.damaged_at IS NOT NULL, c.place <> d.place, c.verified_at DESC`,
   )
   const damage = db.stmt<Params>(
-    `UPDATE remote_copies SET damaged_at = @now WHERE recording_id = @recordingId AND checksum = @checksum
-        AND destination_id = @destinationId AND damaged_at IS NULL
-        AND EXISTS (SELECT 1 FROM upload_destinations d WHERE d.id = @destinationId AND d.place = @place)`,
+    `UPDATE remote_copies SET damaged_at = @now WHERE recording_id = @recordingId AND checksum = @checksum AND damaged_at IS NULL
+        AND destination_id = (SELECT id FROM upload_destinations WHERE id = @destinationId AND place = @place)`,
   )
   const heal = db.stmt<Params>(
     `UPDATE remote_copies SET damaged_at = NULL, verified_at = @now, place = @place WHERE recording_id = @recordingId
