@@ -37,7 +37,7 @@ export async function main(args: string[], outlets: Outlets): Promise<number> {
 }
 
 /** Strangers read it as well: addresses and what the store said are for the log. */
-const NOT_COPIED = 'The database cannot be copied from the replica, or not be used here: the log of this box says why.'
+const NOT_COPIED = "The replica could not be restored, or the copy cannot be used here: see this box's log."
 
 /** Strangers read it as well, so without the name of a file. */
 const OTHER_KEY =

@@ -159,7 +159,7 @@ async function untilOurs(
   const look = async (): Promise<boolean> => {
     const standing = await tenure.claim(!follow)
     if (standing === 'prepared' && performance.now() - since > HANDOVER_MS)
-      await tenure.withdraw().catch((e) => log.warn('the hand-over could not be taken back yet', errorFields(e)))
+      await tenure.withdraw().catch((e) => log.warn('could not cancel the handover yet; retrying', errorFields(e)))
     if (standing === 'prepared') return false
     // The replica of a term is written by its holder alone.
     await open?.stop()
@@ -193,8 +193,8 @@ const FENCED: Omit<Meanwhile, 'away'> = {
 }
 
 function waitingWords({ lease, self, silence }: Tenure): string | undefined {
-  if (silence && !lease) return 'Waits for the lease: its store gives no answer. The log of this box says why.'
-  if (lease?.holder.id === self.id) return 'Has stopped for the other box, which takes over.'
+  if (silence && !lease) return "Waiting for the lease: its bucket does not answer. See this box's log."
+  if (lease?.holder.id === self.id) return 'Stopped: the other box is taking over.'
   return undefined
 }
 
@@ -266,7 +266,7 @@ async function prepared({ log, tenure }: PairBox, mark: string): Promise<void> {
 async function handOver(box: PairBox, started: Started, replication: Replication | undefined): Promise<End> {
   const { log, tenure } = box
   const to = tenure.lease?.handover?.to
-  log.warn('another box asks to take over: stopping, so that it has everything', { ...to })
+  log.warn('handing over to another box: finishing writes and stopping', { ...to })
   const mark = randomIds.uuid()
   const writtenAt = new Date(systemClock.now()).toISOString()
   await started.stop((db) => db.tx(() => pulseStore(db).write({ mark, term: tenure.term, writtenAt })), true)

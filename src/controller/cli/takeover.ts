@@ -13,7 +13,7 @@ Makes the standby on this box the controller. The controller on the other box is
 lost. Recorders and people find this box by the second address they were given.
 
   --unplanned   without asking, because the other box is dead. What it acknowledged in its last seconds may be missing.
-  --force       with --unplanned: although the other box still answers. It stops serving when it next looks at the lease.
+  --force       with --unplanned: even if the other box still answers. It stops serving when it next looks at the lease.
 
 ${ENVIRONMENT_HELP}
 `

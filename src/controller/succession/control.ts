@@ -51,9 +51,7 @@ export async function listenForWishes(dir: string, carry: Carry): Promise<{ clos
 function wishOf(text: string): Wish {
   const { force, planned } = Object(jsonOf(text)) as Partial<Wish>
   if (typeof force === 'boolean' && typeof planned === 'boolean') return { force, planned }
-  throw new UserError(
-    'The request to take over cannot be read: use the roomtone takeover of the version that runs here',
-  )
+  throw new UserError('The standby does not understand this request: use the roomtone takeover of its version')
 }
 
 /** Sends a wish and hears what becomes of it. @throws UserError for a refusal, or when no standby listens */

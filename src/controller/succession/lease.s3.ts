@@ -37,7 +37,7 @@ export async function leaseStore(pair: PairSettings, askMs: number): Promise<Lea
   // Whoever asks comes again: a late write must not follow an answer.
   const once = { maxAttempts: 1, requestHandler: { connectionTimeout: askMs, socketTimeout: askMs } }
   const client = new sdk.S3Client(s3Settings(account, once))
-  limitAnswers(client, () => new StoreUnreachable('the store of SVC_LEASE_URL sends more than any answer has'))
+  limitAnswers(client, () => new StoreUnreachable('SVC_LEASE_URL returned an oversized answer: is it an S3 service?'))
   const object = { Bucket: pair.lease.bucket, Key: pair.lease.key }
   const send = <T>(work: (abort: { abortSignal: AbortSignal }) => Promise<T>) =>
     work({ abortSignal: AbortSignal.timeout(askMs) })
@@ -79,7 +79,7 @@ export async function replicaStore(
   const account = { ...pair, endpoint, forcePathStyle: endpoint !== undefined, region }
   const once = { maxAttempts: 1, requestHandler: { connectionTimeout: askMs, socketTimeout: askMs } }
   const client = new sdk.S3Client(s3Settings(account, once))
-  limitAnswers(client, () => new StoreUnreachable('the store of SVC_REPLICA_URL sends more than any answer has'))
+  limitAnswers(client, () => new StoreUnreachable('SVC_REPLICA_URL returned an oversized answer: is it an S3 service?'))
   return {
     close: () => client.destroy(),
     async hasBehind(folder, name) {
@@ -113,13 +113,15 @@ function tagOf(tag: string | undefined): string {
 
 function seenOf(text: string, tag: string | undefined): Seen {
   const lease = text.length > LARGEST ? undefined : leaseOf(jsonOf(text))
-  if (!lease) throw new StoreUnreachable('the object of SVC_LEASE_URL is not a lease: choose another key for it')
+  if (!lease) throw new StoreUnreachable('the object at SVC_LEASE_URL is not a lease: choose an unused key')
   return { etag: tagOf(tag), lease }
 }
 
 /** In words, without the keys. */
 function unreachable(e: unknown, { lease, secretAccessKey }: PairSettings): unknown {
-  if (e instanceof StoreUnreachable || !(e instanceof Error)) return e
+  if (!(e instanceof Error)) return e
+  // The SDK adds lines of its own to what is thrown while it reads an answer.
+  if (e instanceof StoreUnreachable) return new StoreUnreachable(e.message.replace(/\n.*/s, ''))
   const status = statusOf(e)
   const own = status > 0 && e.name !== 'Error' ? `HTTP ${status} ${e.name.slice(0, 60)}` : undefined
   const words = (own ?? systemWords(e) ?? e.message.slice(0, 200)).replaceAll(secretAccessKey, '...')

@@ -134,7 +134,7 @@ class Replication implements Running {
     const { signal } = this.#stopping
     while (!signal.aborted) {
       await this.#once().catch((e) => {
-        this.#ended = `it could not be started: ${faultWords(e)}`
+        this.#ended = `Litestream could not be started: ${faultWords(e)}`
         this.#log.error(
           'Litestream could not be started, so the database is not replicated; it is tried again',
           errorFields(e),
@@ -153,7 +153,7 @@ class Replication implements Running {
     this.#program = undefined
     if (this.#stopping.signal.aborted) return
     const words = said.map((last) => last()).join('')
-    this.#ended = 'it ended, and ends again when it is started; the log of the controller has what it said'
+    this.#ended = "Litestream keeps exiting; its output is in the controller's log"
     if (code === NOT_STARTED) throw new NotStarted(words)
     this.#log.error('Litestream ended; it is started again', { code, signal, said: words })
   }

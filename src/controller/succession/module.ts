@@ -36,7 +36,7 @@ export function createSuccession({ audit, clock, db }: Base, { health: { health 
     const [standing] = health.alarms(LEASE_UNREACHABLE)
     if (standing && !silence) health.autoResolve([standing.id], { by: actor.id, reason: 'lease_seen_again' }, now)
     if (standing || !silence || silence.ms < PATIENCE_MS) return
-    const message = `The lease cannot be renewed: ${silence.why}. Until it can, nobody may take over without --unplanned.`
+    const message = `The lease cannot be renewed: ${silence.why}. Until it can, only an unplanned takeover is possible (--unplanned).`
     health.open({ details: { message }, openedAt: now, severity: 'warning', type: LEASE_UNREACHABLE }, now)
   }
   const settle = (now: string): void => {

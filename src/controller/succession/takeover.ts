@@ -67,7 +67,7 @@ function refuseOld({ pulse }: Copy, lease: Lease | undefined, { force }: Wish): 
 async function mayAsk(tenure: Tenure): Promise<void> {
   const standing = await tenure.claim(false)
   if (standing === 'unreachable' || tenure.silence)
-    throw new UserError(`Nothing was taken over: ${tenure.silence?.why ?? 'the lease cannot be seen'}`)
+    throw new UserError(`Nothing was taken over: ${tenure.silence?.why ?? 'the lease could not be read'}`)
   if (standing === 'free')
     throw new UserError('There is nothing to take over: no controller holds the lease. Start one: roomtone controller')
   if (standing !== 'others') throw new UserError('This box is already the controller: there is nothing to take over')
@@ -174,14 +174,15 @@ async function seize(
 ): Promise<void> {
   if (copy.aloneThere > 0)
     say(
-      `The audio of ${counted(copy.aloneThere, 'recording')} is at no destination that keeps the library: what of it is not on ` +
-        `this disk is played here once it was copied from ${tenure.lease?.holder.name}, or uploaded.`,
+      `${counted(copy.aloneThere, 'recording')} ${copy.aloneThere === 1 ? 'has' : 'have'} no copy in a library destination. ` +
+        'What is not on this disk yet can be played here only after its files are copied from ' +
+        `${tenure.lease?.holder.name} or uploaded.`,
     )
   const undo = await putInPlace(dir, copy.file, iso(now()))
   try {
     if (!(await tenure.succeed(may)))
       throw new UserError(
-        `Nothing was taken over: ${tenure.lease?.holder.name} has renewed the lease meanwhile, so it lives. Take over as planned, ` +
+        `Nothing was taken over: ${tenure.lease?.holder.name} has renewed the lease, so it is still running. Take over as planned, ` +
           'or with --unplanned --force',
       )
   } catch (e) {

@@ -132,7 +132,9 @@ export class Tenure {
     if (fencedBy && memory.now.term > 0 && memory.now.fencedBy?.term !== fencedBy.term)
       await memory
         .note({ fencedBy, term: memory.now.term })
-        .catch((e) => log.error('who took over could not be written down', errorFields(e)))
+        .catch((e) =>
+          log.error('could not record that another box took over: check the disk of SVC_DATA_DIR', errorFields(e)),
+        )
     return 'others'
   }
 
@@ -284,7 +286,7 @@ export class Tenure {
   }
 
   #unanswered({ message: why }: Error): void {
-    if (!this.#silence) this.#parts.log.warn('the lease cannot be seen', { why })
+    if (!this.#silence) this.#parts.log.warn('could not read the lease; retrying', { why })
     this.#silence = { since: this.#silence?.since ?? this.#parts.clock.monotonic(), why }
   }
 }

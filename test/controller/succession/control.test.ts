@@ -19,7 +19,7 @@ test('what is no whole wish is refused, and nothing is carried out', async (t) =
     const socket = net.connect(path.join(dir, 'standby.sock'))
     socket.write(`${line}\n`)
     const [answer] = await once(socket, 'data')
-    assert.match(String(answer), /"refused":"The request to take over cannot be read/, line)
+    assert.match(String(answer), /"refused":"The standby does not understand this request/, line)
     socket.destroy()
   }
   assert.deepEqual(carried, [])

@@ -32,7 +32,7 @@ test('a controller writes down its term once, how old its database is, and that 
     [60_000, 1],
     [99_000, 1],
   ] as const) {
-    lease.silence = { ms, why: 'the bucket gives no answer' }
+    lease.silence = { ms, why: 'the bucket does not answer' }
     k.advance('10s')
     await k.tick('lease-pulse')
     assert.equal(standing(), told)

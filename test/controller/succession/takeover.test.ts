@@ -56,7 +56,7 @@ test('whoever renews the lease while a copy is fetched keeps it, and nothing is 
     await world.one.tenure.renew()
   }
   for (let i = 0; i < 3; i++)
-    await assert.rejects(world.over(UNPLANNED), /has renewed the lease meanwhile, so it lives/)
+    await assert.rejects(world.over(UNPLANNED), /has renewed the lease, so it is still running/)
   assert.equal(world.one.tenure.mayServe(), true)
   assert.deepEqual([world.files(), world.database()], [['roomtone.db'], 'what was here'])
   // A person may insist.
@@ -68,8 +68,8 @@ test('whoever renews the lease while a copy is fetched keeps it, and nothing is 
 test('what is at no destination is told of, without saying that it is not here', async () => {
   const world = await pair({ aloneThere: 1 })
   await world.over({ force: true, planned: false })
-  const [told] = world.said.filter((line) => line.startsWith('The audio of 1 recording is at no destination'))
-  assert.match(told ?? '', /what of it is not on this disk .* copied from one, or uploaded\.$/)
+  const [told] = world.said.filter((line) => line.startsWith('1 recording has no copy in a library destination. '))
+  assert.match(told ?? '', /What is not on this disk yet .* copied from one or uploaded\.$/)
 })
 
 test('a hand-over that the controller took back takes nothing, however the copy ends', async () => {
