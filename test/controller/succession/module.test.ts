@@ -41,6 +41,10 @@ test('a controller writes down its term once, how old its database is, and that 
   lease.silence = undefined
   await k.tick('lease-pulse')
   assert.equal(standing(), 0)
+  assert.deepEqual(
+    k.trail().filter((row) => row.startsWith('health.')),
+    ['health.watchdog.lease_unreachable.created succeeded', 'health.watchdog.lease_unreachable.resolved succeeded'],
+  )
   await k.close()
 })
 

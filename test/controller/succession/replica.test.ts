@@ -173,6 +173,10 @@ test('people hear of it once, and that it is over', async () => {
     assert.equal(standing(), told)
   }
   assert.equal(k.rows("SELECT 1 FROM health_events WHERE type = 'watchdog.replica_stalled'").length, 1)
+  assert.deepEqual(
+    k.trail().filter((row) => row.startsWith('health.')),
+    ['health.watchdog.replica_stalled.created succeeded', 'health.watchdog.replica_stalled.resolved succeeded'],
+  )
   await k.close()
 })
 
