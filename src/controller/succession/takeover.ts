@@ -74,8 +74,10 @@ async function mayAsk(tenure: Tenure): Promise<void> {
 }
 
 async function planned(parts: Parts, say: (sentence: string) => void): Promise<void> {
-  const { tenure } = parts
+  const { follower, tenure } = parts
   const name = tenure.lease?.holder.name
+  // The controller is not stopped for a box that could not take its place.
+  if (!follower.copy) await newest(parts, say)
   say(`Asking ${name} to hand over ...`)
   try {
     await insist(tenure, () => tenure.ask())
@@ -155,7 +157,7 @@ async function newest({ follower, now }: Parts, say: (sentence: string) => void)
     return await follower.follow()
   } catch (e) {
     if (!follower.copy)
-      throw new UserError(`Nothing was taken over: this box has no copy of the database. ${faultWords(e)}`)
+      throw new UserError(`Nothing was taken over: this box has no usable copy of the database. ${faultWords(e)}`)
     const age = Math.round((now() - Date.parse(follower.copy.pulse.writtenAt)) / 1000)
     say(`The replica cannot be read (${faultWords(e)}): going on with a copy that is ${age} seconds old.`)
     return follower.copy

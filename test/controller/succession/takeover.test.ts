@@ -5,6 +5,7 @@ import { after, beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Copy, Follower } from '../../../src/controller/succession/follower.ts'
 import { takeOver, type Wish } from '../../../src/controller/succession/takeover.ts'
+import { UserError } from '../../../src/kernel/fail.ts'
 import { type S3Server, s3Server } from '../../kit/s3.ts'
 import { scratchDir } from '../../kit/scratch.ts'
 import { box, type TestBox, TTL_MS } from './world.ts'
@@ -23,7 +24,13 @@ after(async () => {
 const UNPLANNED: Wish = { force: false, planned: false }
 
 /** Box one is the controller, box two looks on; `meanwhile` happens while box two fetches its copy. */
-async function pair({ aloneThere = 0, meanwhile = async () => {}, pulse = {}, automatic = true }) {
+async function pair({
+  aloneThere = 0,
+  automatic = true,
+  keyFault = undefined as string | undefined,
+  meanwhile = async () => {},
+  pulse = {},
+}) {
   const [one, two] = [await box(s3, 'one', automatic), await box(s3, 'two', automatic)]
   open = [one, two]
   assert.equal(await one.tenure.claim(true), 'ours')
@@ -36,9 +43,10 @@ async function pair({ aloneThere = 0, meanwhile = async () => {}, pulse = {}, au
   const copy = (): Copy =>
     ({ aloneThere, file, pulse: { term: 1, writtenAt: '2026-03-02T09:00:00.000Z', ...pulse } }) as Copy
   const follower = {
-    copy: undefined,
+    copy: keyFault === undefined ? copy() : undefined,
     follow: async () => {
       await meanwhile()
+      if (keyFault !== undefined) throw new UserError(keyFault)
       return copy()
     },
   } as unknown as Follower
@@ -94,6 +102,19 @@ test('a hand-over that the controller took back takes nothing, however the copy 
   await world.one.tenure.renew()
   assert.deepEqual([world.one.tenure.mayServe(), world.one.tenure.term], [true, 1])
   assert.equal(world.database(), 'what was here')
+})
+
+test('a box without the key of the controller takes nothing, and the controller is not stopped for it', async () => {
+  const world = await pair({ keyFault: 'The secret key of this box does not open it' })
+  for (const planned of [true, false])
+    await assert.rejects(
+      world.over({ force: true, planned }),
+      /^Error: Nothing was taken over: this box has no usable copy of the database\. The secret key of this box/,
+    )
+  assert.equal(world.one.tenure.lease?.handover, undefined)
+  await world.one.tenure.renew()
+  assert.deepEqual([world.one.tenure.mayServe(), world.one.tenure.term], [true, 1])
+  assert.deepEqual([world.files(), world.database()], [['roomtone.db'], 'what was here'])
 })
 
 test('a replica that ends long before the last sign of the controller is not taken for the whole', async () => {
