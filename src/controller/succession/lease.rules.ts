@@ -15,7 +15,7 @@ export function judge(lease: Lease | undefined, self: Pick<Box, 'id'>): Verdict 
 }
 
 /** How often a lease is renewed within its time. */
-const RENEWALS = 3
+export const RENEWALS = 3
 /** A holder stops this much before another may begin: clocks of two machines do not run alike to the millisecond. */
 const MARGIN = 0.1
 

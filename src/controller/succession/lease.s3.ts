@@ -5,7 +5,7 @@ import { jsonOf } from '../../kernel/http.ts'
 import { limitAnswers, s3Settings, textOf } from '../../kernel/s3.ts'
 import { systemWords } from '../../kernel/words.ts'
 import { type Lease, leaseOf } from '../../wire/lease.ts'
-import type { BucketPlace, PairSettings } from './place.rules.ts'
+import { accountOf, type BucketPlace, type PairSettings } from './place.rules.ts'
 import type { HasBehind } from './replica.ts'
 
 /** The lease, and what the store calls this state of it. */
@@ -29,15 +29,22 @@ export class StoreUnreachable extends UserError {}
 /** No lease is longer, bytes. */
 const LARGEST = 16_384
 
-/** `askMs`: how long one request may take. */
-export async function leaseStore(pair: PairSettings, askMs: number): Promise<LeaseStore> {
+const SETTING = { lease: 'SVC_LEASE_URL', replica: 'SVC_REPLICA_URL' } as const
+
+/** A client of the bucket of the lease, or of the replica. `askMs`: how long one request may take. */
+async function openClient(pair: PairSettings, which: keyof typeof SETTING, askMs: number) {
   const sdk = await import('@aws-sdk/client-s3')
-  const { endpoint, region } = pair.lease
-  const account = { ...pair, endpoint, forcePathStyle: endpoint !== undefined, region }
   // Whoever asks comes again: a late write must not follow an answer.
   const once = { maxAttempts: 1, requestHandler: { connectionTimeout: askMs, socketTimeout: askMs } }
-  const client = new sdk.S3Client(s3Settings(account, once))
-  limitAnswers(client, () => new StoreUnreachable('SVC_LEASE_URL returned an oversized answer: is it an S3 service?'))
+  const client = new sdk.S3Client(s3Settings(accountOf(pair, pair[which]), once))
+  const fault = `${SETTING[which]} returned an oversized answer: is it an S3 service?`
+  limitAnswers(client, () => new StoreUnreachable(fault))
+  return { client, sdk }
+}
+
+/** `askMs`: how long one request may take. */
+export async function leaseStore(pair: PairSettings, askMs: number): Promise<LeaseStore> {
+  const { client, sdk } = await openClient(pair, 'lease', askMs)
   const object = { Bucket: pair.lease.bucket, Key: pair.lease.key }
   const send = <T>(work: (abort: { abortSignal: AbortSignal }) => Promise<T>) =>
     work({ abortSignal: AbortSignal.timeout(askMs) })
@@ -74,12 +81,8 @@ export async function replicaStore(
   place: BucketPlace,
   askMs: number,
 ): Promise<{ close(): void; hasBehind: HasBehind }> {
-  const sdk = await import('@aws-sdk/client-s3')
-  const { bucket: Bucket, endpoint, key, region } = place
-  const account = { ...pair, endpoint, forcePathStyle: endpoint !== undefined, region }
-  const once = { maxAttempts: 1, requestHandler: { connectionTimeout: askMs, socketTimeout: askMs } }
-  const client = new sdk.S3Client(s3Settings(account, once))
-  limitAnswers(client, () => new StoreUnreachable('SVC_REPLICA_URL returned an oversized answer: is it an S3 service?'))
+  const { client, sdk } = await openClient(pair, 'replica', askMs)
+  const { bucket: Bucket, key } = place
   return {
     close: () => client.destroy(),
     async hasBehind(folder, name) {
