@@ -36,9 +36,9 @@ import { createSchedules } from './schedules/module.ts'
 import type { SealKeys } from './secrets.ts'
 import { createSettings } from './settings/module.ts'
 import type { Db } from './store/db.ts'
+import type { LeaseClient } from './succession/leaseclient.ts'
 import { createSuccession } from './succession/module.ts'
 import type { ReplicaWatch } from './succession/replica.ts'
-import type { Tenure } from './succession/tenure.ts'
 import { createUploads } from './uploads/module.ts'
 
 /** What a running controller and one in a test supply differently. */
@@ -50,7 +50,7 @@ interface AppOptions {
   db: Db
   ids: Ids
   /** Held where there is a second box. */
-  lease?: Tenure | undefined
+  lease?: LeaseClient | undefined
   log: Log
   /** Watched where something replicates the database. */
   replica?: ReplicaWatch | undefined

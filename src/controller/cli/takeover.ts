@@ -2,7 +2,7 @@
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { misuse } from '../../kernel/fail.ts'
-import { isListening, sendWish } from '../succession/control.ts'
+import { isListening, sendTakeoverRequest } from '../succession/control.ts'
 import { ENVIRONMENT_HELP, runVerb, say } from './verb.ts'
 
 const HELP = `usage: roomtone takeover [--unplanned [--force]]
@@ -31,7 +31,7 @@ export const main = (args: string[]): Promise<number> =>
         )
       const copy = path.join(dir, 'standby', 'roomtone.db')
       if (!fs.existsSync(copy)) throw misuse('The standby has no copy of the database yet: its page says why.')
-      const wish = { force: Boolean(force), planned: !unplanned }
-      return say(`${await sendWish(dir, wish, (sentence) => void say(`${sentence}\n`))}\n`)
+      const request = { force: Boolean(force), planned: !unplanned }
+      return say(`${await sendTakeoverRequest(dir, request, (sentence) => void say(`${sentence}\n`))}\n`)
     },
   })

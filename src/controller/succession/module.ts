@@ -2,13 +2,13 @@ import { iso } from '../../kernel/clock.ts'
 import { systemActor } from '../http/principal.ts'
 import type { Base, Module } from '../module.ts'
 import type { WatchdogApi } from '../monitoring/watchdog/api.ts'
+import type { LeaseClient } from './leaseclient.ts'
 import { pulseStore } from './pulse.store.ts'
 import type { ReplicaWatch } from './replica.ts'
-import type { Tenure } from './tenure.ts'
 
 interface Deps {
   /** The lease this controller holds; undefined for one that is alone. */
-  lease: Pick<Tenure, 'silence' | 'term'> | undefined
+  lease: Pick<LeaseClient, 'silence' | 'term'> | undefined
   /** Undefined where nothing replicates the database. */
   replica: Pick<ReplicaWatch, 'fault' | 'look'> | undefined
   watchdog: Pick<WatchdogApi, 'settle'>

@@ -69,7 +69,7 @@ export const accountOf = (
 })
 
 /** The folder of a term's replica: a box that lost the lease never writes into the replica of the next holder. */
-export const replicaOf = (place: BucketPlace, term: number): BucketPlace => ({
+export const replicaOfTerm = (place: BucketPlace, term: number): BucketPlace => ({
   ...place,
   key: `${place.key}/term-${String(term).padStart(6, '0')}`,
 })

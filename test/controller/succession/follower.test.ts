@@ -7,8 +7,8 @@ import { shutIn } from '../../../src/controller/sealed.store.ts'
 import { copyDatabase } from '../../../src/controller/store/backup.ts'
 import { Db } from '../../../src/controller/store/db.ts'
 import { Follower } from '../../../src/controller/succession/follower.ts'
+import type { LeaseClient } from '../../../src/controller/succession/leaseclient.ts'
 import { placeOf } from '../../../src/controller/succession/place.rules.ts'
-import type { Tenure } from '../../../src/controller/succession/tenure.ts'
 import { kit } from '../../kit/kit.ts'
 import { scratchDir } from '../../kit/scratch.ts'
 
@@ -16,7 +16,7 @@ const KEY = 'kit-secret-key-0123456789'
 
 /** The copy of a controller that keeps one password sealed. */
 async function copied(): Promise<string> {
-  const lease = { silence: undefined, term: 3 } as Tenure
+  const lease = { silence: undefined, term: 3 } as LeaseClient
   const k = kit({ file: path.join(scratchDir('roomtone-followed-'), 'roomtone.db'), lease })
   await k.start()
   const answer = await k.as('owner').post('/settings/upload-destinations', {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { away, behindLease } from '../../../src/controller/succession/gate.ts'
-import type { Tenure } from '../../../src/controller/succession/tenure.ts'
+import { behindLease, standbyResponses } from '../../../src/controller/succession/gate.ts'
+import type { LeaseClient } from '../../../src/controller/succession/leaseclient.ts'
 import { kit } from '../../kit/kit.ts'
 import { s3Server } from '../../kit/s3.ts'
 import { box } from './world.ts'
@@ -10,13 +10,13 @@ const STATUS = { message: 'm', name: 'one', ready: false, role: 'fenced', versio
 const REQUEST = new Request('http://one/api/v1/rooms')
 
 interface Told {
-  silence: Tenure['silence']
+  silence: LeaseClient['silence']
   term: number
 }
 
 test('a controller writes down its term once, how old its database is, and that the store is away, until it is back', async () => {
   const lease: Told = { silence: undefined, term: 4 }
-  const k = kit({ lease: lease as Tenure })
+  const k = kit({ lease: lease as LeaseClient })
   await k.start()
   const began = () => k.trail().filter((row) => row.startsWith('controller.')).length
   assert.equal(began(), 1)
@@ -58,16 +58,18 @@ test('a controller that is alone writes nothing of the kind', async () => {
 test('an answer that was made while the lease got lost is held back', async () => {
   const s3 = await s3Server({ keeps: true })
   const [one, two] = [await box(s3, 'one'), await box(s3, 'two')]
-  await one.tenure.claim(true)
-  const lost = one.tenure.hold()
+  await one.leaseClient.claim(true)
+  const lost = one.leaseClient.hold()
   const made = Promise.withResolvers<Response>()
   const headers = new Map<string, string>()
   const env = { outgoing: { setHeader: (name: string, value: string) => headers.set(name, value) } }
-  const app = behindLease({ fetch: () => made.promise }, one.tenure, () => one.tenure.status({ role: 'fenced' }))
+  const app = behindLease({ fetch: () => made.promise }, one.leaseClient, () =>
+    one.leaseClient.status({ role: 'fenced' }),
+  )
   const answer = app.fetch(REQUEST, env)
-  await two.tenure.claim(false)
-  assert.equal(await two.tenure.succeed(() => true), true)
-  await one.tenure.renew()
+  await two.leaseClient.claim(false)
+  assert.equal(await two.leaseClient.takeOverIf(() => true), true)
+  await one.leaseClient.renew()
   await lost
   made.resolve(new Response('{"data":"acknowledged"}', { status: 201 }))
   const { headers: told, status } = await answer
@@ -81,8 +83,8 @@ test('an answer that was made while the lease got lost is held back', async () =
 })
 
 test('a box that is not the controller answers probes and status, shows one page, and escapes what it is told', async () => {
-  const tenure = { term: 2 } as Tenure
-  const served = away(tenure, () => ({
+  const leaseClient = { term: 2 } as LeaseClient
+  const served = standbyResponses(leaseClient, () => ({
     ...STATUS,
     message: '<script>',
     serving: { name: 'two', term: 2, url: 'https://two' },
@@ -103,14 +105,14 @@ test('a box that is not the controller answers probes and status, shows one page
 
 test('a recorder that has seen a later controller is refused before anything of it is noted; others are served', async () => {
   const served: string[] = []
-  const tenure = { mayServe: () => true, term: 2 } as unknown as Tenure
+  const leaseClient = { mayServe: () => true, term: 2 } as unknown as LeaseClient
   const app = {
     fetch: (request: Request) => {
       served.push(request.headers.get('x-svc-term') ?? 'none')
       return new Response('{}')
     },
   }
-  const gate = behindLease(app, tenure, () => STATUS)
+  const gate = behindLease(app, leaseClient, () => STATUS)
   const ask = async (term?: string) => {
     const headers: Record<string, string> = term === undefined ? {} : { 'x-svc-term': term }
     return (await gate.fetch(new Request('http://one/api/v1/nodes/n/heartbeat', { headers, method: 'POST' }))).status

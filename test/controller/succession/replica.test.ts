@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { test } from 'node:test'
+import type { LeaseClient } from '../../../src/controller/succession/leaseclient.ts'
 import { replicaFault } from '../../../src/controller/succession/replica.rules.ts'
 import { ReplicaWatch } from '../../../src/controller/succession/replica.ts'
-import type { Tenure } from '../../../src/controller/succession/tenure.ts'
 import { kit } from '../../kit/kit.ts'
 import { scratchDir } from '../../kit/scratch.ts'
 
@@ -158,7 +158,7 @@ test('a store where nothing arrives is told, and what cannot be seen is not judg
 
 test('people hear of it once, and that it is over', async () => {
   const replica = { fault: undefined as string | undefined, look: async () => {}, until: () => undefined }
-  const lease = { silence: undefined, term: 1 } as Tenure
+  const lease = { silence: undefined, term: 1 } as LeaseClient
   const k = kit({ lease, replica: replica as unknown as ReplicaWatch })
   const standing = () =>
     k.rows("SELECT 1 FROM health_events WHERE type = 'watchdog.replica_stalled' AND status <> 'resolved'").length

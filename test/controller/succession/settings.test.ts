@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '../../../src/controller/config.ts'
-import { placeOf, replicaOf } from '../../../src/controller/succession/place.rules.ts'
+import { placeOf, replicaOfTerm } from '../../../src/controller/succession/place.rules.ts'
 import { statusOf } from '../../../src/controller/succession/status.rules.ts'
 import { scratchDir } from '../../kit/scratch.ts'
 
@@ -30,7 +30,7 @@ test('two boxes are told by settings, and their replicator decides about checkpo
     key: 'pair/database',
     region: 'us-east-1',
   })
-  assert.equal(replicaOf(replica, 12).key, 'pair/database/term-000012')
+  assert.equal(replicaOfTerm(replica, 12).key, 'pair/database/term-000012')
   assert.deepEqual([ttlMs, url], [30_000, 'https://one.example'])
   assert.equal(config.SVC_DATABASE_REPLICATED, true)
 })

@@ -11,7 +11,7 @@ import type { Lease } from '../../../wire/lease.ts'
 import type { Config } from '../../config.ts'
 import { RENEWALS } from '../../succession/lease.rules.ts'
 import { leaseStore } from '../../succession/lease.s3.ts'
-import { accountOf, type PairSettings, replicaOf } from '../../succession/place.rules.ts'
+import { accountOf, type PairSettings, replicaOfTerm } from '../../succession/place.rules.ts'
 import { openBucket } from '../../uploads/drivers.s3.bucket.ts'
 
 const PATIENCE_MS = 5000
@@ -103,7 +103,7 @@ async function otherOf({ url }: PairSettings, { holder, term }: Lease, signal: A
 }
 
 async function copyOf(pair: PairSettings, { term }: Lease, signal: AbortSignal): Promise<Finding> {
-  const place = replicaOf(pair.replica, term)
+  const place = replicaOfTerm(pair.replica, term)
   const bucket = await openBucket(accountOf(pair, place))
   let newest: number | undefined
   try {
