@@ -39,7 +39,7 @@ export const taken = (lease: Lease | undefined, holder: Box, automatic: boolean,
   version: 1,
 })
 
-/** The same lease, renewed by its holder, whose name, address and wish may have changed. */
+/** The same lease, renewed by its holder, whose name, address and settings may have changed. */
 export const renewed = ({ handover, term }: Lease, holder: Box, automatic: boolean, now: string): Lease => ({
   automatic,
   ...(handover ? { handover } : {}),
