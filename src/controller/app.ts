@@ -36,9 +36,9 @@ import { createSchedules } from './schedules/module.ts'
 import type { SealKeys } from './secrets.ts'
 import { createSettings } from './settings/module.ts'
 import type { Db } from './store/db.ts'
+import type { LeaseClient } from './succession/leaseclient.ts'
 import { createSuccession } from './succession/module.ts'
 import type { ReplicaWatch } from './succession/replica.ts'
-import type { Tenure } from './succession/tenure.ts'
 import { createUploads } from './uploads/module.ts'
 
 /** What a running controller and one in a test supply differently. */
@@ -50,7 +50,7 @@ interface AppOptions {
   db: Db
   ids: Ids
   /** Held where there is a second box. */
-  lease?: Tenure | undefined
+  lease?: LeaseClient | undefined
   log: Log
   /** Watched where something replicates the database. */
   replica?: ReplicaWatch | undefined
@@ -86,10 +86,10 @@ export function createApp({ certificates, keys, lease, replica, running, ...give
   const watchdog = createWatchdog(base, { certificates, fleet: fleet.api, health: health.api, live: live.api })
   const planned = { live: live.api, schedules: schedules.api, uploads: uploads.api }
   const foresight = createForesight(base, { ...served, ...planned, certificates })
-  const observed = { certificates, live: live.api, recordings: recordings.api, watchdogPolicies: watchdog.api }
+  const observed = { certificates, live: live.api, recordings: recordings.api, watchdogPolicies: watchdog.api.policies }
   const status = createStatus(base, observed)
   const changes = createChanges(base, { live: live.api })
-  const succession = createSuccession(base, { health: health.api, lease, replica })
+  const succession = createSuccession(base, { lease, replica, watchdog: watchdog.api })
   const modules: Module<unknown>[] = [
     ...[clock, audit, identity, health, settings, fleet, releases, lifecycle, live, recordings, uploads],
     ...[library, schedules, preflight, agentApi, switchers, overview, watchdog, foresight, status, changes],

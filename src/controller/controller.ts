@@ -19,6 +19,7 @@ import { Certificates } from './http/certificates.ts'
 import { Server } from './http/server.ts'
 import { linkAddress, localAddress, reachedLocally } from './identity/auth/link.rules.ts'
 import { CERTIFICATE_RUNNER } from './monitoring/watchdog/certificate.runner.ts'
+import { type PairParts, runPairMember, type Started, signalled } from './pair.ts'
 import { sealKeys, secretKey } from './secrets.ts'
 import { checkpoint } from './store/checkpoint.ts'
 import { Db, lockDirectory } from './store/db.ts'
@@ -26,7 +27,6 @@ import { upgraded } from './store/migrate.ts'
 import { loadAddon } from './store/native.ts'
 import { behindLease } from './succession/gate.ts'
 import { ReplicaWatch } from './succession/replica.ts'
-import { type Started, signalled, type Turn, takeTurns } from './turns.ts'
 
 const HELP = `usage: roomtone controller
 
@@ -48,15 +48,15 @@ export async function main(args: string[], outlets: Outlets): Promise<number> {
   }
   if (args[0]) throw misuse(`unexpected argument "${args[0]}": see roomtone controller --help`)
   const config = readConfig()
-  if (config.pair) return await takeTurns(config, config.pair, { outlets, start })
+  if (config.pair) return await runPairMember(config, config.pair, { outlets, start })
   const started = await start(config, outlets)
   await signalled()
   return await started.stop()
 }
 
-/** The controller, listening. `turn`: the lease it holds and its replica, where there is a second box. */
-export async function start(config: Config, { stderr, stdout }: Outlets, turn?: Turn): Promise<Started> {
-  const tenure = turn?.tenure
+/** The controller, listening. `pair`: the lease it holds and its replica, where there is a second box. */
+export async function start(config: Config, { stderr, stdout }: Outlets, pair?: PairParts): Promise<Started> {
+  const leaseClient = pair?.leaseClient
   const log = jsonLog((line, level) => stderr.write(line, level), config.SVC_LOG_LEVEL)
   for (const dir of [config.SVC_DATA_DIR, config.SVC_RECORDING_CACHE_DIR]) makeDir(dir)
   const certificates = config.tls && new Certificates(config.tls, systemClock.now())
@@ -75,13 +75,15 @@ export async function start(config: Config, { stderr, stdout }: Outlets, turn?: 
     db,
     ids: randomIds,
     keys,
-    lease: tenure,
+    lease: leaseClient,
     log,
-    replica: turn?.replica ?? (replicated ? watchOf(database, addon?.path) : undefined),
+    replica: pair?.replica ?? (replicated ? watchOf(database, addon?.path) : undefined),
     running: running(),
   })
   await controller.start()
-  const served = tenure ? behindLease(controller.app, tenure, () => tenure.status({ role: 'fenced' })) : controller.app
+  const served = leaseClient
+    ? behindLease(controller.app, leaseClient, () => leaseClient.status({ role: 'fenced' }))
+    : controller.app
   const server = new Server(served, certificates && { certificates, log })
   const url = await server.listen(config.SVC_HOST, config.SVC_PORT)
   controller.listening(server.port())

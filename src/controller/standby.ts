@@ -6,13 +6,13 @@ import { settingsHelp } from '../kernel/settings.ts'
 import { faultWords } from '../kernel/words.ts'
 import { readConfig } from './config.ts'
 import { start } from './controller.ts'
+import { type PairBox, runPairMember, type StandbyRole } from './pair.ts'
 import { shutIn } from './sealed.store.ts'
 import { Db } from './store/db.ts'
-import { listenForWishes } from './succession/control.ts'
+import { listenForTakeoverRequests } from './succession/control.ts'
 import { Follower } from './succession/follower.ts'
 import { SUCCESSION_SETTINGS } from './succession/settings.ts'
-import { answers, takeOver, type Wish } from './succession/takeover.ts'
-import { type Meanwhile, type PairBox, takeTurns } from './turns.ts'
+import { answers, type TakeoverRequest, takeOver } from './succession/takeover.ts'
 
 const HELP = `usage: roomtone standby
 
@@ -33,11 +33,11 @@ export async function main(args: string[], outlets: Outlets): Promise<number> {
   const config = readConfig()
   if (!config.pair)
     throw misuse('A standby follows a replica: set SVC_LEASE_URL and SVC_REPLICA_URL to those of the controller.')
-  return await takeTurns(config, config.pair, { follow, outlets, start })
+  return await runPairMember(config, config.pair, { follow, outlets, start })
 }
 
 /** Strangers read it as well: addresses and what the store said are for the log. */
-const NOT_COPIED = 'The database cannot be copied from the replica, or not be used here: the log of this box says why.'
+const NOT_COPIED = "The replica could not be restored, or the copy cannot be used here: see this box's log."
 
 /** Strangers read it as well, so without the name of a file. */
 const OTHER_KEY =
@@ -56,19 +56,19 @@ function keyFaultOf({ addon, config }: PairBox): (file: string) => string | unde
   }
 }
 
-/** Follows the replica, hears wishes to take over, and takes over by itself where both boxes allow it. */
-async function follow(box: PairBox): Promise<Meanwhile> {
-  const { addonPath, config, log, pair, tenure, tools } = box
+/** Follows the replica, hears requests to take over, and takes over by itself where both boxes allow it. */
+async function follow(box: PairBox): Promise<StandbyRole> {
+  const { addonPath, config, leaseClient, litestream, log, pair } = box
   const keyFault = keyFaultOf(box)
   const dir = config.SVC_DATA_DIR
   const intervalMs = config.SVC_STANDBY_INTERVAL_SECONDS * 1000
-  const term = () => tenure.lease?.term ?? 0
+  const term = () => leaseClient.lease?.term ?? 0
   const follower = new Follower({
     addonPath,
     dir,
     intervalMs,
     keyFault,
-    litestream: tools,
+    litestream,
     log,
     replica: pair.replica,
     term,
@@ -78,14 +78,14 @@ async function follow(box: PairBox): Promise<Meanwhile> {
   let busy: string | undefined
   let ours = false
   let turn: Promise<unknown> | undefined
-  const take = async (wish: Wish, say: (sentence: string) => void): Promise<void> => {
+  const take = async (request: TakeoverRequest, say: (sentence: string) => void): Promise<void> => {
     if (turn) throw misuse('A takeover is under way already')
     const told = (sentence: string): void => {
       busy = sentence
       log.warn(sentence)
       say(sentence)
     }
-    turn = takeOver({ dir, follower, now: systemClock.now, tenure, ttlMs: pair.ttlMs }, wish, told)
+    turn = takeOver({ dir, follower, leaseClient, now: systemClock.now, ttlMs: pair.ttlMs }, request, told)
     try {
       await turn
       ours = true
@@ -94,8 +94,8 @@ async function follow(box: PairBox): Promise<Meanwhile> {
       if (!ours) busy = undefined
     }
   }
-  const wishes = await listenForWishes(dir, async (wish, say) => {
-    await take(wish, say)
+  const requests = await listenForTakeoverRequests(dir, async (request, say) => {
+    await take(request, say)
     await served.promise
     return `This box is the controller: ${pair.url}`
   })
@@ -106,25 +106,25 @@ async function follow(box: PairBox): Promise<Meanwhile> {
       const why = fault === undefined || fault === OTHER_KEY ? fault : NOT_COPIED
       return { busy, copyAt: copy && Date.parse(copy.pulse.writtenAt), fault: why, role: 'standby' }
     },
-    async looked() {
+    async afterLeaseCheck() {
       // What takes over looks at the lease itself.
       while (turn) await turn.catch(() => undefined)
-      if (ours || !pair.automatic || !tenure.hasRunOut()) return ours
+      if (ours || !pair.automatic || !leaseClient.hasRunOut()) return ours
       // This process may have been held up while nobody looked.
-      await tenure.claim(false)
-      if (!tenure.hasRunOut() || !tenure.lease) return false
-      if (await answers(tenure.lease.holder.url)) return false
-      log.warn('the lease has run out and the controller does not answer: taking over', { ...tenure.lease.holder })
+      await leaseClient.claim(false)
+      if (!leaseClient.hasRunOut() || !leaseClient.lease) return false
+      if (await answers(leaseClient.lease.holder.url)) return false
+      log.warn('the lease has run out and the controller does not answer: taking over', { ...leaseClient.lease.holder })
       await take({ force: false, planned: false }, () => {}).catch((e) =>
         log.error('taking over failed; it is tried again', { error: faultWords(e) }),
       )
       return ours
     },
-    serves: async () => served.resolve(),
+    onServing: async () => served.resolve(),
     async stop() {
       await follower.stop()
       served.reject(misuse('The standby was stopped before it had taken over'))
-      await wishes.close()
+      await requests.close()
     },
   }
 }

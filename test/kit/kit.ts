@@ -8,8 +8,8 @@ import type { Certificates } from '../../src/controller/http/certificates.ts'
 import { sealKeys } from '../../src/controller/secrets.ts'
 import { Db } from '../../src/controller/store/db.ts'
 import { embedded, migrate } from '../../src/controller/store/migrate.ts'
+import type { LeaseClient } from '../../src/controller/succession/leaseclient.ts'
 import type { ReplicaWatch } from '../../src/controller/succession/replica.ts'
-import type { Tenure } from '../../src/controller/succession/tenure.ts'
 import { iso } from '../../src/kernel/clock.ts'
 import { randomIds } from '../../src/kernel/ids.ts'
 import type { Role } from '../../src/wire/permissions.ts'
@@ -37,7 +37,7 @@ interface KitOptions {
   /** A database file; in memory when absent. */
   file?: string
   /** A lease it holds. */
-  lease?: Tenure
+  lease?: LeaseClient
   /** What replicates its database. */
   replica?: ReplicaWatch
   /** The executable that runs, where a test is about it. */

@@ -39,7 +39,7 @@ export async function makeBucket(store: Store, Bucket: string): Promise<void> {
   client.destroy()
 }
 
-/** A place in the log of commits: which of the logs since the replica began, and the byte behind the last commit. */
+/** A place in the write-ahead log: which of the logs since the replica began, and the byte behind the last commit. */
 export interface Position {
   index: number
   offset: number

@@ -2,10 +2,8 @@
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { misuse } from '../../kernel/fail.ts'
-import { Db } from '../store/db.ts'
-import { isListening, sendWish } from '../succession/control.ts'
-import { keyMatches } from './doctor/database.ts'
-import { type ControllerFiles, ENVIRONMENT_HELP, runVerb, say } from './verb.ts'
+import { isListening, sendTakeoverRequest } from '../succession/control.ts'
+import { ENVIRONMENT_HELP, runVerb, say } from './verb.ts'
 
 const HELP = `usage: roomtone takeover [--unplanned [--force]]
 
@@ -13,7 +11,7 @@ Makes the standby on this box the controller. The controller on the other box is
 lost. Recorders and people find this box by the second address they were given.
 
   --unplanned   without asking, because the other box is dead. What it acknowledged in its last seconds may be missing.
-  --force       with --unplanned: although the other box still answers. It stops serving when it next looks at the lease.
+  --force       with --unplanned: even if the other box still answers. It stops serving when it next looks at the lease.
 
 ${ENVIRONMENT_HELP}
 `
@@ -33,22 +31,7 @@ export const main = (args: string[]): Promise<number> =>
         )
       const copy = path.join(dir, 'standby', 'roomtone.db')
       if (!fs.existsSync(copy)) throw misuse('The standby has no copy of the database yet: its page says why.')
-      refuseOtherKey(copy, place)
-      const wish = { force: Boolean(force), planned: !unplanned }
-      return say(`${await sendWish(dir, wish, (sentence) => void say(`${sentence}\n`))}\n`)
+      const request = { force: Boolean(force), planned: !unplanned }
+      return say(`${await sendTakeoverRequest(dir, request, (sentence) => void say(`${sentence}\n`))}\n`)
     },
   })
-
-/** @throws UserError unless this box can open what the database of the controller keeps sealed */
-function refuseOtherKey(copy: string, place: Pick<ControllerFiles, 'addon' | 'config'>): void {
-  const db = new Db(copy, place.addon, { plain: true })
-  try {
-    const { message, status } = keyMatches(db, place.config)
-    if (status === 'fail')
-      throw misuse(
-        `${message}. Set SVC_SECRET_KEY, or ${place.config.SVC_DATA_DIR}/secret.key, to that of the other box.`,
-      )
-  } finally {
-    db.close()
-  }
-}

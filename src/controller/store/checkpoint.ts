@@ -6,14 +6,14 @@ export interface Checkpointing {
   file: string
 }
 
-/** Pages of the log of commits, and how many of them are in the database now. */
+/** Pages of the write-ahead log (WAL), and how many of them are in the database now. */
 export interface Checkpointed {
   checkpointed: number
   log: number
 }
 
 /**
- * Brings the log of commits into the database, in a thread and without waiting for anybody: a gigabyte takes seconds, and who
+ * Checkpoints the write-ahead log (WAL), in a thread and without waiting for anybody: a gigabyte takes seconds, and who
  * writes meanwhile is not held up. The log begins anew with a later commit. @throws the thread's error
  */
 export const checkpoint = (checkpointing: Checkpointing): Promise<Checkpointed> =>

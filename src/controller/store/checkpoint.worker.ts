@@ -1,4 +1,4 @@
-// Brings the log of commits into the database beside the connection that writes.
+// Checkpoints the write-ahead log (WAL) beside the connection that writes.
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Checkpointed, Checkpointing } from './checkpoint.ts'
 import { Db } from './db.ts'

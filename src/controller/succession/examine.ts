@@ -8,11 +8,11 @@ export interface Examining {
 }
 
 export interface Examined {
-  /** Takes whose audio no bucket has: it lies on disks of boxes alone, that of the one that stored it and where it was copied to. */
-  aloneThere?: number
   /** What SQLite finds wrong. */
   fault?: string
   pulse?: Pulse
+  /** Takes whose audio no bucket has: it lies on disks of boxes alone, that of the one that stored it and where it was copied to. */
+  recordingsWithoutRemoteCopy?: number
   schema: number
 }
 

@@ -16,13 +16,13 @@ function examined({ addonPath, file }: Examining): Examined {
   try {
     const schema = schemaOf(db)
     const pulse = schema > 0 ? pulseStore(db).read() : undefined
-    return { schema, ...(pulse ? { aloneThere: aloneThere(db), pulse } : {}) }
+    return { schema, ...(pulse ? { pulse, recordingsWithoutRemoteCopy: recordingsWithoutRemoteCopy(db) } : {}) }
   } finally {
     db.close()
   }
 }
 
-const aloneThere = (db: Db): number =>
+const recordingsWithoutRemoteCopy = (db: Db): number =>
   db
     .stmt<object, { n: number }>(
       `SELECT count(DISTINCT f.recording_id) AS n FROM recording_files f WHERE f.local = 1 AND NOT ${FILE_HELD}`,

@@ -9,7 +9,7 @@ import { faultWords } from '../../kernel/words.ts'
 import { embedded } from '../store/migrate.ts'
 import { examine } from './examine.ts'
 import type { Litestream } from './litestream.ts'
-import { type BucketPlace, replicaOf } from './place.rules.ts'
+import { type BucketPlace, replicaOfTerm } from './place.rules.ts'
 import type { Pulse } from './pulse.store.ts'
 
 interface Parts {
@@ -29,10 +29,10 @@ interface Parts {
 
 /** A checked copy of the controller's database. */
 export interface Copy {
-  /** Takes whose audio is on disks of boxes alone. */
-  aloneThere: number
   file: string
   pulse: Pulse
+  /** Takes whose audio is on disks of boxes alone. */
+  recordingsWithoutRemoteCopy: number
 }
 
 /** A restore may take this share of the time: a large database is copied less often. */
@@ -103,7 +103,7 @@ export class Follower {
     const dir = path.join(this.#parts.dir, 'standby')
     makeDir(dir)
     const [draft, file] = [path.join(dir, 'roomtone.db.part'), path.join(dir, 'roomtone.db')]
-    await litestream.restore(replicaOf(replica, term()), draft, this.#stopping.signal)
+    await litestream.restore(replicaOfTerm(replica, term()), draft, this.#stopping.signal)
     const found = await usable(draft, addonPath)
     const shut = keyFault(draft)
     if (shut !== undefined) {
@@ -121,11 +121,11 @@ export class Follower {
 
 /** @throws UserError for a copy that is damaged, or that this version cannot use */
 async function usable(file: string, addonPath: string | undefined): Promise<Omit<Copy, 'file'>> {
-  const { aloneThere = 0, fault, pulse, schema } = await examine({ addonPath, file })
+  const { fault, pulse, recordingsWithoutRemoteCopy = 0, schema } = await examine({ addonPath, file })
   const known = embedded().length
   if (fault) throw new UserError(`the copy of the database is damaged: ${fault}`)
   if (schema > known)
     throw new UserError(`the controller is a newer version (schema ${schema}, here ${known}): bring this box up to it`)
   if (!pulse) throw new UserError('the controller has not yet written anything that could be followed')
-  return { aloneThere, pulse }
+  return { pulse, recordingsWithoutRemoteCopy }
 }

@@ -3,7 +3,7 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import { HEADERS } from '../../wire/headers.ts'
 import { type StandbyStatus, termIn } from '../../wire/lease.ts'
 import { smallPage } from '../http/smallpage.ts'
-import type { Tenure } from './tenure.ts'
+import type { LeaseClient } from './leaseclient.ts'
 
 /** What a server serves; `env` is how it is reached by node. */
 export interface Served {
@@ -17,14 +17,14 @@ interface Env {
  * The controller behind its lease. An answer that was made while the lease was lost is held back: what it acknowledges may
  * not be in the database of the next controller.
  */
-export function behindLease(app: Served, tenure: Tenure, status: () => StandbyStatus): Served {
+export function behindLease(app: Served, leaseClient: LeaseClient, status: () => StandbyStatus): Served {
   return {
     async fetch(request, env) {
       // On the answer of node itself: a header of a Response would cost each answer its short way to the socket.
-      env?.outgoing?.setHeader?.(HEADERS.term, String(tenure.term))
-      if (!tenure.mayServe() || isReplaced(request, tenure)) return refusal(status())
+      env?.outgoing?.setHeader?.(HEADERS.term, String(leaseClient.term))
+      if (!leaseClient.mayServe() || isReplaced(request, leaseClient)) return refusal(status())
       const response = await app.fetch(request, env)
-      if (tenure.mayServe()) return response
+      if (leaseClient.mayServe()) return response
       await response.body?.cancel()
       return refusal(status())
     },
@@ -35,13 +35,14 @@ export function behindLease(app: Served, tenure: Tenure, status: () => StandbySt
  * Whether the recorder that asks has seen a later controller: it takes no answer of this one, so it must not be shown as if it
  * did. Who makes a term up refuses nothing but their own request.
  */
-const isReplaced = ({ headers }: Request, { term }: Tenure): boolean => (termIn(headers.get(HEADERS.term)) ?? 0) > term
+const isReplaced = ({ headers }: Request, { term }: LeaseClient): boolean =>
+  (termIn(headers.get(HEADERS.term)) ?? 0) > term
 
 /** Probes, status and one page; everything else is 503, with the address of who serves. */
-export function away(tenure: Tenure, status: () => StandbyStatus): Served {
+export function standbyResponses(leaseClient: LeaseClient, status: () => StandbyStatus): Served {
   return {
     fetch(request, env) {
-      env?.outgoing?.setHeader?.(HEADERS.term, String(tenure.term))
+      env?.outgoing?.setHeader?.(HEADERS.term, String(leaseClient.term))
       const { pathname } = new URL(request.url)
       const told = status()
       if (request.method !== 'GET' && request.method !== 'HEAD') return refusal(told)

@@ -15,7 +15,7 @@ export function judge(lease: Lease | undefined, self: Pick<Box, 'id'>): Verdict 
 }
 
 /** How often a lease is renewed within its time. */
-const RENEWALS = 3
+export const RENEWALS = 3
 /** A holder stops this much before another may begin: clocks of two machines do not run alike to the millisecond. */
 const MARGIN = 0.1
 
@@ -39,7 +39,7 @@ export const taken = (lease: Lease | undefined, holder: Box, automatic: boolean,
   version: 1,
 })
 
-/** The same lease, renewed by its holder, whose name, address and wish may have changed. */
+/** The same lease, renewed by its holder, whose name, address and settings may have changed. */
 export const renewed = ({ handover, term }: Lease, holder: Box, automatic: boolean, now: string): Lease => ({
   automatic,
   ...(handover ? { handover } : {}),

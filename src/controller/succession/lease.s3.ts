@@ -5,7 +5,7 @@ import { jsonOf } from '../../kernel/http.ts'
 import { limitAnswers, s3Settings, textOf } from '../../kernel/s3.ts'
 import { systemWords } from '../../kernel/words.ts'
 import { type Lease, leaseOf } from '../../wire/lease.ts'
-import type { BucketPlace, PairSettings } from './place.rules.ts'
+import { accountOf, type BucketPlace, type PairSettings } from './place.rules.ts'
 import type { HasBehind } from './replica.ts'
 
 /** The lease, and what the store calls this state of it. */
@@ -29,15 +29,22 @@ export class StoreUnreachable extends UserError {}
 /** No lease is longer, bytes. */
 const LARGEST = 16_384
 
-/** `askMs`: how long one request may take. */
-export async function leaseStore(pair: PairSettings, askMs: number): Promise<LeaseStore> {
+const SETTING = { lease: 'SVC_LEASE_URL', replica: 'SVC_REPLICA_URL' } as const
+
+/** A client of the bucket of the lease, or of the replica. `askMs`: how long one request may take. */
+async function openClient(pair: PairSettings, which: keyof typeof SETTING, askMs: number) {
   const sdk = await import('@aws-sdk/client-s3')
-  const { endpoint, region } = pair.lease
-  const account = { ...pair, endpoint, forcePathStyle: endpoint !== undefined, region }
   // Whoever asks comes again: a late write must not follow an answer.
   const once = { maxAttempts: 1, requestHandler: { connectionTimeout: askMs, socketTimeout: askMs } }
-  const client = new sdk.S3Client(s3Settings(account, once))
-  limitAnswers(client, () => new StoreUnreachable('the store of SVC_LEASE_URL sends more than any answer has'))
+  const client = new sdk.S3Client(s3Settings(accountOf(pair, pair[which]), once))
+  const fault = `${SETTING[which]} returned an oversized answer: is it an S3 service?`
+  limitAnswers(client, () => new StoreUnreachable(fault))
+  return { client, sdk }
+}
+
+/** `askMs`: how long one request may take. */
+export async function leaseStore(pair: PairSettings, askMs: number): Promise<LeaseStore> {
+  const { client, sdk } = await openClient(pair, 'lease', askMs)
   const object = { Bucket: pair.lease.bucket, Key: pair.lease.key }
   const send = <T>(work: (abort: { abortSignal: AbortSignal }) => Promise<T>) =>
     work({ abortSignal: AbortSignal.timeout(askMs) })
@@ -74,12 +81,8 @@ export async function replicaStore(
   place: BucketPlace,
   askMs: number,
 ): Promise<{ close(): void; hasBehind: HasBehind }> {
-  const sdk = await import('@aws-sdk/client-s3')
-  const { bucket: Bucket, endpoint, key, region } = place
-  const account = { ...pair, endpoint, forcePathStyle: endpoint !== undefined, region }
-  const once = { maxAttempts: 1, requestHandler: { connectionTimeout: askMs, socketTimeout: askMs } }
-  const client = new sdk.S3Client(s3Settings(account, once))
-  limitAnswers(client, () => new StoreUnreachable('the store of SVC_REPLICA_URL sends more than any answer has'))
+  const { client, sdk } = await openClient(pair, 'replica', askMs)
+  const { bucket: Bucket, key } = place
   return {
     close: () => client.destroy(),
     async hasBehind(folder, name) {
@@ -113,13 +116,15 @@ function tagOf(tag: string | undefined): string {
 
 function seenOf(text: string, tag: string | undefined): Seen {
   const lease = text.length > LARGEST ? undefined : leaseOf(jsonOf(text))
-  if (!lease) throw new StoreUnreachable('the object of SVC_LEASE_URL is not a lease: choose another key for it')
+  if (!lease) throw new StoreUnreachable('the object at SVC_LEASE_URL is not a lease: choose an unused key')
   return { etag: tagOf(tag), lease }
 }
 
 /** In words, without the keys. */
 function unreachable(e: unknown, { lease, secretAccessKey }: PairSettings): unknown {
-  if (e instanceof StoreUnreachable || !(e instanceof Error)) return e
+  if (!(e instanceof Error)) return e
+  // The SDK adds lines of its own to what is thrown while it reads an answer.
+  if (e instanceof StoreUnreachable) return new StoreUnreachable(e.message.replace(/\n.*/s, ''))
   const status = statusOf(e)
   const own = status > 0 && e.name !== 'Error' ? `HTTP ${status} ${e.name.slice(0, 60)}` : undefined
   const words = (own ?? systemWords(e) ?? e.message.slice(0, 200)).replaceAll(secretAccessKey, '...')

@@ -28,15 +28,9 @@ const RESTORE_MS = 600_000
  */
 const ENDING_WITH_US = ['/usr/bin/setpriv', '--pdeathsig', 'TERM']
 
-export interface Running {
-  /** Why it does not run, or has just begun once more; undefined while it does. */
-  readonly fault: string | undefined
-  stop(): Promise<void>
-}
-
 export interface Litestream {
   /** Replicates until `stop`, which sends the last of it. */
-  replicate(database: string, to: BucketPlace): Promise<Running>
+  replicate(database: string, to: BucketPlace): Promise<Replication>
   /** Writes the newest state of a replica into a new file. @throws UserError in Litestream's words */
   restore(from: BucketPlace, file: string, signal: AbortSignal): Promise<void>
 }
@@ -50,13 +44,13 @@ interface Parts {
   programDirs: readonly string[]
 }
 
-export function litestream(pair: PairSettings, { dir, log, managed, programDirs }: Parts): Litestream {
+export function litestreamOf(pair: PairSettings, { dir, log, managed, programDirs }: Parts): Litestream {
   const keys = { LITESTREAM_ACCESS_KEY_ID: pair.accessKeyId, LITESTREAM_SECRET_ACCESS_KEY: pair.secretAccessKey }
   const env = { ...keys, HOME: dir, LC_ALL: 'C', PATH: programDirs.join(':') }
   const configured = async (name: string, database: string, place: BucketPlace): Promise<string[]> => {
     const file = path.join(dir, `litestream.${name}.yml`)
     // JSON is YAML.
-    await replaceFile(file, JSON.stringify({ dbs: [{ path: database, replicas: [replicaOf(place)] }] }, null, 2))
+    await replaceFile(file, JSON.stringify({ dbs: [{ path: database, replicas: [replicaConfig(place)] }] }, null, 2))
     return ['-config', file, '-no-expand-env']
   }
   return {
@@ -86,7 +80,7 @@ export function litestream(pair: PairSettings, { dir, log, managed, programDirs 
   }
 }
 
-const replicaOf = ({ bucket, endpoint, key, region }: BucketPlace) => ({
+const replicaConfig = ({ bucket, endpoint, key, region }: BucketPlace) => ({
   bucket,
   path: key,
   region,
@@ -101,7 +95,7 @@ const saidBy = (text: string, secret: string): string =>
   text.replaceAll(secret, '...').trim().split('\n').slice(-2).join(' ').slice(0, KEPT_WORDS)
 
 /** Keeps the child running: it ends by itself only where it cannot go on. */
-class Replication implements Running {
+export class Replication {
   readonly #begin: () => Program
   readonly #log: Log
   readonly #running: Promise<void>
@@ -117,6 +111,7 @@ class Replication implements Running {
     this.#running = this.#run()
   }
 
+  /** Why it does not run, or has just begun once more; undefined while it does. */
   get fault(): string | undefined {
     const isWell = this.#program !== undefined && performance.now() - this.#begunAt >= WELL_MS
     return isWell ? undefined : this.#ended
@@ -134,7 +129,7 @@ class Replication implements Running {
     const { signal } = this.#stopping
     while (!signal.aborted) {
       await this.#once().catch((e) => {
-        this.#ended = `it could not be started: ${faultWords(e)}`
+        this.#ended = `Litestream could not be started: ${faultWords(e)}`
         this.#log.error(
           'Litestream could not be started, so the database is not replicated; it is tried again',
           errorFields(e),
@@ -153,7 +148,7 @@ class Replication implements Running {
     this.#program = undefined
     if (this.#stopping.signal.aborted) return
     const words = said.map((last) => last()).join('')
-    this.#ended = 'it ended, and ends again when it is started; the log of the controller has what it said'
+    this.#ended = "Litestream keeps exiting; its output is in the controller's log"
     if (code === NOT_STARTED) throw new NotStarted(words)
     this.#log.error('Litestream ended; it is started again', { code, signal, said: words })
   }

@@ -56,8 +56,20 @@ function decoded(text: string): string | undefined {
   }
 }
 
+/** A bucket, and whose keys sign there, as clients of S3 take them. A service of its own has its buckets in the path. */
+export const accountOf = (
+  { accessKeyId, secretAccessKey }: Pick<PairSettings, 'accessKeyId' | 'secretAccessKey'>,
+  { bucket, endpoint, region }: BucketPlace,
+) => ({
+  accessKeyId,
+  bucket,
+  region,
+  secretAccessKey,
+  ...(endpoint ? { endpoint, forcePathStyle: true } : {}),
+})
+
 /** The folder of a term's replica: a box that lost the lease never writes into the replica of the next holder. */
-export const replicaOf = (place: BucketPlace, term: number): BucketPlace => ({
+export const replicaOfTerm = (place: BucketPlace, term: number): BucketPlace => ({
   ...place,
   key: `${place.key}/term-${String(term).padStart(6, '0')}`,
 })

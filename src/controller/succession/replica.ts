@@ -8,7 +8,7 @@ import { FULL_LOG_BYTES, replicaFault } from './replica.rules.ts'
 export type HasBehind = (folder: string, name: string) => Promise<boolean>
 
 interface Parts {
-  /** Brings the log of commits into the database. */
+  /** Checkpoints the write-ahead log (WAL). */
   checkpoint: () => Promise<unknown>
   clock: Clock
   database: string
@@ -78,8 +78,8 @@ export class ReplicaWatch {
   }
 
   /**
-   * Looks at the disk and into the bucket; a store that is away is one where nothing arrives. Nobody brings a log in that is too
-   * long: that is done here. @throws what the disk throws then
+   * Looks at the disk and into the bucket; a store that is away is one where nothing arrives. A log that nobody
+   * checkpoints in time is checkpointed here. @throws what the disk throws then
    */
   async look(): Promise<void> {
     const { clock, database } = this.#parts

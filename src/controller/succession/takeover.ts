@@ -11,10 +11,10 @@ import type { Lease } from '../../wire/lease.ts'
 import { DATABASE_SUFFIXES } from '../store/db.ts'
 import type { Copy, Follower } from './follower.ts'
 import { spansOf } from './lease.rules.ts'
-import type { Tenure } from './tenure.ts'
+import type { LeaseClient } from './leaseclient.ts'
 
 /** Without `planned` the controller is not asked; `force`: although it answers. */
-export interface Wish {
+export interface TakeoverRequest {
   force: boolean
   planned: boolean
 }
@@ -22,8 +22,8 @@ export interface Wish {
 interface Parts {
   dir: string
   follower: Follower
+  leaseClient: LeaseClient
   now: () => number
-  tenure: Tenure
   ttlMs: number
 }
 
@@ -38,23 +38,23 @@ const ANSWER_MS = 5000
 const MOST_LOST_SECONDS = 60
 
 /** The database is in its place and the lease is ours when it resolves. @throws UserError: nothing has changed then */
-export async function takeOver(parts: Parts, wish: Wish, say: (sentence: string) => void): Promise<void> {
-  const { tenure } = parts
-  await mayAsk(tenure)
-  if (wish.planned) return await planned(parts, say)
-  const judged = tenure.version
-  await mayTake(tenure, wish)
+export async function takeOver(parts: Parts, request: TakeoverRequest, say: (sentence: string) => void): Promise<void> {
+  const { leaseClient } = parts
+  await assertOtherHolds(leaseClient)
+  if (request.planned) return await planned(parts, say)
+  const judged = leaseClient.version
+  await assertTakeoverAllowed(leaseClient, request)
   const copy = await newest(parts, say)
-  refuseOld(copy, tenure.lease, wish)
+  refuseOld(copy, leaseClient.lease, request)
   // Whoever renewed it since then is alive.
-  await seize(parts, copy, (_, version) => wish.force || version === judged, say)
+  await seize(parts, copy, (_, version) => request.force || version === judged, say)
 }
 
 /**
  * What the controller wrote after the copy is lost, and both times are of its own clock. @throws UserError when that is much and
  * nobody insists
  */
-function refuseOld({ pulse }: Copy, lease: Lease | undefined, { force }: Wish): void {
+function refuseOld({ pulse }: Copy, lease: Lease | undefined, { force }: TakeoverRequest): void {
   const lost = Math.round((Date.parse(lease?.renewedAt ?? '') - Date.parse(pulse.writtenAt)) / 1000)
   if (force || !(lost > MOST_LOST_SECONDS)) return
   throw new UserError(
@@ -64,54 +64,56 @@ function refuseOld({ pulse }: Copy, lease: Lease | undefined, { force }: Wish): 
 }
 
 /** @throws UserError unless another box holds the lease */
-async function mayAsk(tenure: Tenure): Promise<void> {
-  const standing = await tenure.claim(false)
-  if (standing === 'unreachable' || tenure.silence)
-    throw new UserError(`Nothing was taken over: ${tenure.silence?.why ?? 'the lease cannot be seen'}`)
+async function assertOtherHolds(leaseClient: LeaseClient): Promise<void> {
+  const standing = await leaseClient.claim(false)
+  if (standing === 'unreachable' || leaseClient.silence)
+    throw new UserError(`Nothing was taken over: ${leaseClient.silence?.why ?? 'the lease could not be read'}`)
   if (standing === 'free')
     throw new UserError('There is nothing to take over: no controller holds the lease. Start one: roomtone controller')
   if (standing !== 'others') throw new UserError('This box is already the controller: there is nothing to take over')
 }
 
 async function planned(parts: Parts, say: (sentence: string) => void): Promise<void> {
-  const { tenure } = parts
-  const name = tenure.lease?.holder.name
+  const { follower, leaseClient } = parts
+  const name = leaseClient.lease?.holder.name
+  // The controller is not stopped for a box that could not take its place.
+  if (!follower.copy) await newest(parts, say)
   say(`Asking ${name} to hand over ...`)
   try {
-    await insist(tenure, () => tenure.ask())
+    await retryConflicts(leaseClient, () => leaseClient.ask())
     const mark = await handedOver(parts)
     say(`${name} has stopped. Fetching its last writes ...`)
     const isReady = ({ handover }: Lease): boolean =>
-      handover?.state === 'ready' && handover.to.id === tenure.self.id && handover.mark === mark
+      handover?.state === 'ready' && handover.to.id === leaseClient.self.id && handover.mark === mark
     await seize(parts, await copyWith(parts, mark), isReady, say)
   } catch (e) {
-    await insist(tenure, () => tenure.withdraw()).catch(() => undefined)
+    await retryConflicts(leaseClient, () => leaseClient.withdraw()).catch(() => undefined)
     throw e
   }
 }
 
 /** Tries a conditional write again while others write too. @throws UserError when it does not come through */
-async function insist(tenure: Tenure, write: () => Promise<boolean>): Promise<void> {
+async function retryConflicts(leaseClient: LeaseClient, write: () => Promise<boolean>): Promise<void> {
   for (let i = 0; i < TRIES; i++) {
     if (await write()) return
-    if ((await tenure.claim(false)) !== 'others') break
+    if ((await leaseClient.claim(false)) !== 'others') break
   }
   throw new UserError('The lease is changing hands right now: see the page of the standby, then try again')
 }
 
 /** The mark of the controller's last write. @throws UserError when it does not stop */
-async function handedOver({ tenure, ttlMs }: Parts): Promise<string> {
+async function handedOver({ leaseClient, ttlMs }: Parts): Promise<string> {
   const end = performance.now() + spansOf(ttlMs).renewMs + OLD_STOP_MS
   while (performance.now() < end) {
     await sleep(LOOK_MS)
-    await tenure.claim(false)
-    const { handover, holder } = tenure.lease ?? {}
-    if (handover?.to.id !== tenure.self.id)
+    await leaseClient.claim(false)
+    const { handover, holder } = leaseClient.lease ?? {}
+    if (handover?.to.id !== leaseClient.self.id)
       throw new UserError(`${holder?.name} did not hand over: its log says why. Try again, or use --unplanned`)
     if (handover.state === 'ready') return handover.mark ?? ''
   }
   throw new UserError(
-    `${tenure.lease?.holder.name} did not answer the request to hand over. If it is dead: roomtone takeover --unplanned`,
+    `${leaseClient.lease?.holder.name} did not answer the request to hand over. If it is dead: roomtone takeover --unplanned`,
   )
 }
 
@@ -129,7 +131,7 @@ async function copyWith({ follower }: Parts, mark: string): Promise<Copy> {
 }
 
 /** @throws UserError when the controller answers and nobody insists */
-async function mayTake({ lease, self }: Tenure, { force }: Wish): Promise<void> {
+async function assertTakeoverAllowed({ lease, self }: LeaseClient, { force }: TakeoverRequest): Promise<void> {
   if (force || !lease || lease.holder.url === self.url || !(await answers(lease.holder.url))) return
   throw new UserError(
     `${lease.holder.name} answers at ${lease.holder.url}: let it hand over (without --unplanned). Only if it must not be ` +
@@ -155,7 +157,7 @@ async function newest({ follower, now }: Parts, say: (sentence: string) => void)
     return await follower.follow()
   } catch (e) {
     if (!follower.copy)
-      throw new UserError(`Nothing was taken over: this box has no copy of the database. ${faultWords(e)}`)
+      throw new UserError(`Nothing was taken over: this box has no usable copy of the database. ${faultWords(e)}`)
     const age = Math.round((now() - Date.parse(follower.copy.pulse.writtenAt)) / 1000)
     say(`The replica cannot be read (${faultWords(e)}): going on with a copy that is ${age} seconds old.`)
     return follower.copy
@@ -167,28 +169,30 @@ async function newest({ follower, now }: Parts, say: (sentence: string) => void)
  * @throws UserError then
  */
 async function seize(
-  { dir, now, tenure }: Parts,
+  { dir, leaseClient, now }: Parts,
   copy: Copy,
   may: (lease: Lease, version: string) => boolean,
   say: (sentence: string) => void,
 ): Promise<void> {
-  if (copy.aloneThere > 0)
+  const alone = copy.recordingsWithoutRemoteCopy
+  if (alone > 0)
     say(
-      `The audio of ${counted(copy.aloneThere, 'recording')} is at no destination that keeps the library: what of it is not on ` +
-        `this disk is played here once it was copied from ${tenure.lease?.holder.name}, or uploaded.`,
+      `${counted(alone, 'recording')} ${alone === 1 ? 'has' : 'have'} no copy in a library destination. ` +
+        'What is not on this disk yet can be played here only after its files are copied from ' +
+        `${leaseClient.lease?.holder.name} or uploaded.`,
     )
   const undo = await putInPlace(dir, copy.file, iso(now()))
   try {
-    if (!(await tenure.succeed(may)))
+    if (!(await leaseClient.takeOverIf(may)))
       throw new UserError(
-        `Nothing was taken over: ${tenure.lease?.holder.name} has renewed the lease meanwhile, so it lives. Take over as planned, ` +
+        `Nothing was taken over: ${leaseClient.lease?.holder.name} has renewed the lease, so it is still running. Take over as planned, ` +
           'or with --unplanned --force',
       )
   } catch (e) {
     await undo()
     throw e
   }
-  say(`The lease is taken, term ${tenure.term}. Starting ...`)
+  say(`The lease is taken, term ${leaseClient.term}. Starting ...`)
 }
 
 /** A database that is here already is kept beside it. @returns what puts that back */

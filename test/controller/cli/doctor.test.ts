@@ -12,8 +12,8 @@ import {
 import { doctorFacts } from '../../../src/controller/cli/doctor/facts.store.ts'
 import { namesIn } from '../../../src/controller/cli/doctor/names.store.ts'
 import { sealedStore } from '../../../src/controller/sealed.store.ts'
-import { away } from '../../../src/controller/succession/gate.ts'
-import type { Tenure } from '../../../src/controller/succession/tenure.ts'
+import { standbyResponses } from '../../../src/controller/succession/gate.ts'
+import type { LeaseClient } from '../../../src/controller/succession/leaseclient.ts'
 import { advice } from '../../../src/wire/doctor.ts'
 import { awayRoleOf } from '../../../src/wire/lease.ts'
 import { readinessOf } from '../../../src/wire/status.ts'
@@ -56,7 +56,9 @@ test('a box that is not the controller is no stranger, and nobody is told to sto
     ['fenced', 'warn'],
   ] as const) {
     const told = { message: 'm', name: 'two', ready: true, role, version: '1' }
-    const answer = await away({ term: 2 } as Tenure, () => told).fetch(new Request('http://two/readyz'))
+    const answer = await standbyResponses({ term: 2 } as LeaseClient, () => told).fetch(
+      new Request('http://two/readyz'),
+    )
     assert.equal(awayRoleOf(await answer.json()), role)
     assert.equal(judgeAway(role).status, status)
   }

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { test } from 'node:test'
+import type { LeaseClient } from '../../../src/controller/succession/leaseclient.ts'
 import { replicaFault } from '../../../src/controller/succession/replica.rules.ts'
 import { ReplicaWatch } from '../../../src/controller/succession/replica.ts'
-import type { Tenure } from '../../../src/controller/succession/tenure.ts'
 import { kit } from '../../kit/kit.ts'
 import { scratchDir } from '../../kit/scratch.ts'
 
@@ -15,14 +15,17 @@ const at = (ms: number): string => new Date(BEGAN + ms).toISOString()
 
 test('that a replica stands still is told after three minutes, and long before the log is too long', () => {
   assert.equal(replicaFault({ copiedMs: 3 * MINUTE - 1, logBytes: 8 * MIB, storedMs: 3 * MINUTE - 1 }), undefined)
+  assert.match(replicaFault({ copiedMs: 3 * MINUTE, logBytes: 0 }) ?? '', /not been replicated for 3 minutes/)
   assert.match(
-    replicaFault({ copiedMs: 3 * MINUTE, logBytes: 0 }) ?? '',
-    /Nothing replicates the database for 3 minutes/,
+    replicaFault({ logBytes: 0, storedMs: 5 * MINUTE }) ?? '',
+    /Nothing has reached the replica's bucket for 5 minutes/,
   )
-  assert.match(replicaFault({ logBytes: 0, storedMs: 5 * MINUTE }) ?? '', /For 5 minutes nothing has reached the store/)
-  assert.match(replicaFault({ logBytes: 256 * MIB }) ?? '', /grown to 256 MiB/)
-  assert.match(replicaFault({ fault: { ms: 3 * MINUTE, why: 'it is missing' }, logBytes: 0 }) ?? '', /it is missing/)
-  assert.equal(replicaFault({ fault: { ms: 1000, why: 'it ended' }, logBytes: 0 }), undefined)
+  assert.match(replicaFault({ logBytes: 256 * MIB }) ?? '', /write-ahead log is 256 MiB/)
+  assert.match(
+    replicaFault({ fault: { ms: 3 * MINUTE, why: 'Litestream is missing' }, logBytes: 0 }) ?? '',
+    /^Litestream is missing/,
+  )
+  assert.equal(replicaFault({ fault: { ms: 1000, why: 'Litestream ended' }, logBytes: 0 }), undefined)
 })
 
 /** A database beside which Litestream has read so many bytes of the log, and a store that has some names. */
@@ -128,7 +131,7 @@ test('a replicator that reads nothing is told while the log changes, and not whi
   await w.look(2 * MINUTE)
   assert.equal(w.watch.fault, undefined)
   await w.look(2 * MINUTE)
-  assert.match(w.watch.fault ?? '', /Nothing replicates the database/)
+  assert.match(w.watch.fault ?? '', /The database has not been replicated/)
   w.read(0x2000)
   await w.look()
   assert.equal(w.watch.fault, undefined)
@@ -142,12 +145,12 @@ test('a store where nothing arrives is told, and what cannot be seen is not judg
     w.commit(bytes)
     await w.look()
   }
-  assert.match(w.watch.fault ?? '', /nothing has reached the store/)
+  assert.match(w.watch.fault ?? '', /Nothing has reached the replica's bucket/)
   const other = world()
   other.commit(0x1000)
   await other.look(60 * MINUTE)
   assert.equal(other.watch.fault, undefined, 'another line of Litestream keeps its notes otherwise')
-  other.watch.follow({ fault: 'it could not be started' })
+  other.watch.follow({ fault: 'Litestream could not be started' })
   await other.look()
   await other.look(3 * MINUTE)
   assert.match(other.watch.fault ?? '', /could not be started/)
@@ -155,7 +158,7 @@ test('a store where nothing arrives is told, and what cannot be seen is not judg
 
 test('people hear of it once, and that it is over', async () => {
   const replica = { fault: undefined as string | undefined, look: async () => {}, until: () => undefined }
-  const lease = { silence: undefined, term: 1 } as Tenure
+  const lease = { silence: undefined, term: 1 } as LeaseClient
   const k = kit({ lease, replica: replica as unknown as ReplicaWatch })
   const standing = () =>
     k.rows("SELECT 1 FROM health_events WHERE type = 'watchdog.replica_stalled' AND status <> 'resolved'").length
@@ -170,10 +173,14 @@ test('people hear of it once, and that it is over', async () => {
     assert.equal(standing(), told)
   }
   assert.equal(k.rows("SELECT 1 FROM health_events WHERE type = 'watchdog.replica_stalled'").length, 1)
+  assert.deepEqual(
+    k.trail().filter((row) => row.startsWith('health.')),
+    ['health.watchdog.replica_stalled.created succeeded', 'health.watchdog.replica_stalled.resolved succeeded'],
+  )
   await k.close()
 })
 
-test('a log that nobody brings in is brought in before a commit would have to', async () => {
+test('a log that nobody checkpoints is checkpointed before a commit would have to', async () => {
   const w = world({ stored: false })
   w.commit(1)
   await w.look()
@@ -182,5 +189,5 @@ test('a log that nobody brings in is brought in before a commit would have to', 
   fs.truncateSync(w.log, 768 * MIB)
   await w.look()
   assert.equal(w.checkpoints(), 1)
-  assert.match(w.watch.fault ?? '', /grown to 768 MiB/)
+  assert.match(w.watch.fault ?? '', /write-ahead log is 768 MiB/)
 })

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '../../../src/controller/config.ts'
-import { placeOf, replicaOf } from '../../../src/controller/succession/place.rules.ts'
-import { statusOf } from '../../../src/controller/succession/status.rules.ts'
 import { scratchDir } from '../../kit/scratch.ts'
 
 const PAIR = {
@@ -30,7 +28,6 @@ test('two boxes are told by settings, and their replicator decides about checkpo
     key: 'pair/database',
     region: 'us-east-1',
   })
-  assert.equal(replicaOf(replica, 12).key, 'pair/database/term-000012')
   assert.deepEqual([ttlMs, url], [30_000, 'https://one.example'])
   assert.equal(config.SVC_DATABASE_REPLICATED, true)
 })
@@ -54,29 +51,4 @@ test('what contradicts itself stops the start, with what to do, and without the 
       () => read(env),
       (e: Error) => words.test(e.message) && !e.message.includes('a-secret'),
     )
-})
-
-test('an address without a key, with a user or of another scheme is none', () => {
-  for (const text of [
-    's3://bucket',
-    's3://bucket/',
-    's3://me@bucket/a',
-    'http://bucket/a',
-    's3://b/a?endpoint=ftp://x',
-    'x',
-  ])
-    assert.equal(placeOf(text), undefined, text)
-})
-
-test('a standby is ready while it has a copy and nothing failed; a fenced box never is', () => {
-  const seen = { lease: undefined, selfId: 'a', selfName: 'two', version: '1' }
-  const at = (away: Parameters<typeof statusOf>[1]) => statusOf(seen, away, 100_000)
-  assert.deepEqual([at({ role: 'standby' }).ready, at({ role: 'standby' }).behindSeconds], [false, undefined])
-  const copied = at({ copyAt: 58_000, role: 'standby' })
-  assert.deepEqual([copied.ready, copied.behindSeconds], [true, 42])
-  // Clocks of two boxes differ a little.
-  assert.equal(at({ copyAt: 101_000, role: 'standby' }).behindSeconds, 0)
-  const failing = at({ copyAt: 58_000, fault: 'the replica is gone', role: 'standby' })
-  assert.deepEqual([failing.ready, failing.message], [false, 'the replica is gone'])
-  assert.equal(at({ copyAt: 58_000, role: 'fenced' }).ready, false)
 })

@@ -9,13 +9,12 @@ import { advice, type Finding } from '../../../wire/doctor.ts'
 import { HEADERS } from '../../../wire/headers.ts'
 import type { Lease } from '../../../wire/lease.ts'
 import type { Config } from '../../config.ts'
+import { RENEWALS } from '../../succession/lease.rules.ts'
 import { leaseStore } from '../../succession/lease.s3.ts'
-import { type PairSettings, replicaOf } from '../../succession/place.rules.ts'
+import { accountOf, type PairSettings, replicaOfTerm } from '../../succession/place.rules.ts'
 import { openBucket } from '../../uploads/drivers.s3.bucket.ts'
 
 const PATIENCE_MS = 5000
-/** A lease is renewed several times while it lasts. */
-const RENEWALS = 3
 /** A controller writes all the time: a replica that does not move is not written. */
 const OLD_SECONDS = 300
 
@@ -104,13 +103,11 @@ async function otherOf({ url }: PairSettings, { holder, term }: Lease, signal: A
 }
 
 async function copyOf(pair: PairSettings, { term }: Lease, signal: AbortSignal): Promise<Finding> {
-  const { accessKeyId, secretAccessKey } = pair
-  const { bucket: name, endpoint, key, region } = replicaOf(pair.replica, term)
-  const custom = endpoint ? { endpoint, forcePathStyle: true } : {}
-  const bucket = await openBucket({ accessKeyId, bucket: name, region, secretAccessKey, ...custom })
+  const place = replicaOfTerm(pair.replica, term)
+  const bucket = await openBucket(accountOf(pair, place))
   let newest: number | undefined
   try {
-    for await (const { modifiedAt } of bucket.list(`${key}/`)) {
+    for await (const { modifiedAt } of bucket.list(`${place.key}/`)) {
       if (signal.aborted) return skipped('The replica has too many objects to be looked through in this time')
       newest = Math.max(newest ?? 0, modifiedAt)
     }

@@ -6,7 +6,7 @@ import { besideManifest, MAX_MANIFEST_BYTES } from '../../../wire/manifests.ts'
 import { CODECS } from '../../../wire/profiles.ts'
 import type { S3Options } from '../../../wire/uploads.ts'
 import type { Config } from '../../config.ts'
-import { placeOf } from '../../succession/place.rules.ts'
+import { accountOf, placeOf } from '../../succession/place.rules.ts'
 import { segments } from '../../uploads/destinations.rules.ts'
 import { DriverError } from '../../uploads/driver.ts'
 import type { Bucket, BucketObject } from '../../uploads/drivers.s3.bucket.ts'
@@ -30,14 +30,8 @@ export function bucketOf(text: string, config: Config): BucketOptions {
     throw misuse(
       'Set SVC_REBUILD_S3_ACCESS_KEY_ID and SVC_REBUILD_S3_SECRET_ACCESS_KEY to a key that may read the bucket',
     )
-  const { bucket, endpoint, key, region } = place
-  const prefix = segments(key).join('/')
-  return {
-    ...{ accessKeyId, bucket, secretAccessKey },
-    ...(endpoint ? { endpoint, forcePathStyle: true } : {}),
-    ...(prefix ? { prefix } : {}),
-    region,
-  }
+  const prefix = segments(place.key).join('/')
+  return { ...accountOf({ accessKeyId, secretAccessKey }, place), ...(prefix ? { prefix } : {}) }
 }
 
 /** Every manifest below the prefix, and every take that has none. */

@@ -13,13 +13,19 @@ export interface Subject {
 
 type Details = Record<string, unknown>
 
-/** Part of the audit names: `health.watchdog.<stem>.created`. */
-export type AlarmStem =
+/** What the controller tells of itself: at most one of each stands. */
+type OwnStem =
   | 'audio_tools_missing'
   | 'certificate_expiring'
   | 'certificate_refused'
-  | 'channel_correlation'
   | 'client_certificate_expiring'
+  | 'lease_unreachable'
+  | 'replica_stalled'
+
+/** Part of the audit names: `health.watchdog.<stem>.created`. */
+export type AlarmStem =
+  | OwnStem
+  | 'channel_correlation'
   | 'clipping'
   | 'flatline'
   | 'low_signal'
@@ -97,5 +103,46 @@ export function alarms(health: HealthStore, audit: Audit) {
   }
 }
 export type Alarms = ReturnType<typeof alarms>
+
+/** An alarm as it should stand. */
+export interface Wanted {
+  details: Details
+  severity: Severity
+}
+
+/**
+ * Opens, updates or resolves the one alarm of a stem, so that it exists exactly while `wanted` returns one; `standing` is what
+ * there is of it. Says what it did. Call in a transaction.
+ */
+export type Settle = (
+  stem: OwnStem,
+  wanted: (standing: HealthEvent | undefined) => Wanted | undefined,
+  now: string,
+) => 'opened' | 'resolved' | 'updated' | undefined
+
+export function settling(health: HealthStore, audit: Audit): Settle {
+  const alarm = alarms(health, audit)
+  return (stem, wanted, now) => {
+    const type = `watchdog.${stem}`
+    const [standing] = health.alarms(type)
+    const next = wanted(standing)
+    if (!standing) {
+      if (!next) return undefined
+      alarm.open(stem, type, next.severity, {}, next.details, now)
+      return 'opened'
+    }
+    if (!next) {
+      alarm.resolve(stem, standing.id, `${stem}_ended`, {}, now)
+      return 'resolved'
+    }
+    if (reasonOf(standing) === reasonOf(next)) return undefined
+    alarm.update(stem, standing.id, next.severity, next.details, next.severity !== standing.severity, now)
+    return 'updated'
+  }
+}
+
+/** An alarm is updated when this changes; remaining days and messages that count along do not. */
+const reasonOf = ({ details, severity }: Wanted): string =>
+  JSON.stringify([severity, details.expiresAt, details.fault, details.clients])
 
 const numberOf = (value: unknown): number => (typeof value === 'number' ? value : 0)

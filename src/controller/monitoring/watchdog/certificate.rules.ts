@@ -1,18 +1,14 @@
 // When a certificate raises an alarm.
 import type { Severity } from '../../../wire/health.ts'
 import type { Reload, Served } from '../../http/certificates.ts'
+import type { Wanted } from './alarms.ts'
 
 const DAY_MS = 86_400_000
 const WARNING_DAYS = 30
 const CRITICAL_DAYS = 7
 
-export interface CertificateAlarm {
-  details: Record<string, unknown>
-  severity: Severity
-}
-
 /** From thirty days before its end a warning, from the last week on critical; undefined before. */
-export function expiryAlarm({ expiresAt, fingerprint }: Served, now: string): CertificateAlarm | undefined {
+export function expiryAlarm({ expiresAt, fingerprint }: Served, now: string): Wanted | undefined {
   const left = daysLeft(expiresAt, now)
   if (left >= WARNING_DAYS) return undefined
   const details = { daysLeft: Math.floor(left), expiresAt, fingerprint }
@@ -32,7 +28,7 @@ export function clientsAlarm(
   seen: ReadonlyMap<string, string>,
   before: readonly EndingClient[],
   now: string,
-): CertificateAlarm | undefined {
+): Wanted | undefined {
   const known = new Map([...before.map(({ expiresAt, name }) => [name, expiresAt] as const), ...seen])
   const clients = [...known]
     .map(([name, expiresAt]) => ({ expiresAt, name }))
@@ -46,5 +42,5 @@ const daysLeft = (expiresAt: string, now: string): number => (Date.parse(expires
 const severityOf = (days: number): Severity => (days < CRITICAL_DAYS ? 'critical' : 'warning')
 
 /** A new pair on disk cannot be used: sooner or later the served one expires. */
-export const refusalAlarm = ({ fault }: Reload): CertificateAlarm | undefined =>
+export const refusalAlarm = ({ fault }: Reload): Wanted | undefined =>
   fault === undefined ? undefined : { details: { fault }, severity: 'warning' }

@@ -3,9 +3,11 @@ import type { Certificates } from '../../http/certificates.ts'
 import type { Base, Module } from '../../module.ts'
 import type { HealthApi } from '../health/api.ts'
 import type { LiveApi } from '../listen/api.ts'
+import { settling } from './alarms.ts'
+import type { WatchdogApi } from './api.ts'
 import { certificateRunner } from './certificate.runner.ts'
 import { watchdogPolicyRoutes } from './policies.routes.ts'
-import { type WatchdogPolicyStore, watchdogPolicyStore } from './policies.store.ts'
+import { watchdogPolicyStore } from './policies.store.ts'
 import { startsRunner } from './starts.runner.ts'
 import { toolsRunner } from './tools.runner.ts'
 import { watchStore } from './watch.store.ts'
@@ -19,7 +21,7 @@ interface Deps {
 }
 
 /** Watches takes, nodes, certificates and programs, and raises alarms. */
-export function createWatchdog(base: Base, deps: Deps): Module<Pick<WatchdogPolicyStore, 'list'>> {
+export function createWatchdog(base: Base, deps: Deps): Module<WatchdogApi> {
   const { audit, authorization, clock, config, db, events, ids, log } = base
   const { certificates, fleet, live } = deps
   const { health } = deps.health
@@ -28,7 +30,7 @@ export function createWatchdog(base: Base, deps: Deps): Module<Pick<WatchdogPoli
   const watchdogPolicies = watchdogPolicyStore(db)
   const store = watchStore(db, config.SVC_NODE_OFFLINE_AFTER_SECONDS)
   return {
-    api: watchdogPolicies,
+    api: { policies: watchdogPolicies, settle: settling(health, audit) },
     routes: watchdogPolicyRoutes({ ids, meters, nodes: fleet.nodes, visibility, scope, watchdogPolicies }),
     runners: [
       watchdogRunner({

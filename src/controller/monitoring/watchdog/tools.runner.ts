@@ -5,7 +5,7 @@ import type { Audit } from '../../http/audit.ts'
 import type { Runner } from '../../scheduler/ticker.ts'
 import type { Db } from '../../store/db.ts'
 import type { HealthStore } from '../health/health.store.ts'
-import { alarms } from './alarms.ts'
+import { settling } from './alarms.ts'
 
 interface Parts {
   audit: Audit
@@ -18,12 +18,10 @@ interface Parts {
 }
 
 const INTERVAL_SECONDS = 30
-const STEM = 'audio_tools_missing'
-const TYPE = `watchdog.${STEM}`
 
 /** Raises an alarm while programs are missing that join chunks and make waveforms. */
 export function toolsRunner({ audit, db, events, health, log, tools }: Parts): Runner {
-  const alarmEvents = alarms(health, audit)
+  const settle = settling(health, audit)
   return {
     enabled: true,
     intervalSeconds: INTERVAL_SECONDS,
@@ -31,14 +29,11 @@ export function toolsRunner({ audit, db, events, health, log, tools }: Parts): R
     async tick(now) {
       const there = await Promise.all(tools.map((tool) => isInstalled(tool, TOOL_ENV.PATH)))
       const missing = tools.filter((_, i) => !there[i])
-      const [standing] = health.alarms(TYPE)
-      if (missing.length > 0 && !standing) {
-        const message = `not installed: ${missing.join(', ')}. Chunks are not joined, waveforms not made (Debian: apt-get install ffmpeg)`
-        log.error('required programs are missing', { message })
-        db.tx(() => alarmEvents.open(STEM, TYPE, 'warning', {}, { message, missing }, now))
-      }
-      if (missing.length === 0 && standing) {
-        db.tx(() => alarmEvents.resolve(STEM, standing.id, `${STEM}_ended`, {}, now))
+      const message = `not installed: ${missing.join(', ')}. Chunks are not joined, waveforms not made (Debian: apt-get install ffmpeg)`
+      const alarm = missing.length > 0 ? ({ details: { message, missing }, severity: 'warning' } as const) : undefined
+      const settled = db.tx(() => settle('audio_tools_missing', () => alarm, now))
+      if (settled === 'opened') log.error('required programs are missing', { message })
+      if (settled === 'resolved') {
         log.info('missing programs found again', { tools })
         events.emit('tools.found', {})
       }

@@ -5,7 +5,7 @@ import { version } from '../../kernel/version.ts'
 import type { Box, Lease, StandbyStatus } from '../../wire/lease.ts'
 import { judge, renewed, spansOf, taken } from './lease.rules.ts'
 import { type LeaseStore, refuseUnconditional, type Seen, StoreUnreachable } from './lease.s3.ts'
-import type { Memory } from './memory.ts'
+import type { LeaseFile } from './leasefile.ts'
 import { type Away, statusOf } from './status.rules.ts'
 
 interface Parts {
@@ -13,7 +13,7 @@ interface Parts {
   automatic: boolean
   clock: Clock
   log: Log
-  memory: Memory
+  leaseFile: LeaseFile
   self: Box
   store: LeaseStore
   ttlMs: number
@@ -32,7 +32,7 @@ export type Lost = 'asked' | 'fenced' | 'lapsed'
  * The lease as this box sees it. Every decision is a conditional write; spans are measured by the monotonic clock. What is
  * served is asked for with `mayServe`, at the beginning of an answer and at its end.
  */
-export class Tenure {
+export class LeaseClient {
   readonly #parts: Parts
   readonly #spans: ReturnType<typeof spansOf>
   #seen: Seen | undefined
@@ -60,12 +60,12 @@ export class Tenure {
 
   /** The lease as it was last seen; where the store was never reached, the one that shut this box out. */
   get lease(): Lease | undefined {
-    return this.#seen?.lease ?? this.#parts.memory.now.fencedBy
+    return this.#seen?.lease ?? this.#parts.leaseFile.now.fencedBy
   }
 
   /** The highest term this box knows; recorders refuse a controller with a lower one. */
   get term(): number {
-    return Math.max(this.lease?.term ?? 0, this.#parts.memory.now.term)
+    return Math.max(this.lease?.term ?? 0, this.#parts.leaseFile.now.term)
   }
 
   /** Why the store gives no answer, and for how long, ms. */
@@ -103,7 +103,7 @@ export class Tenure {
       const verdict = judge(await this.#read(), this.self)
       if (verdict === 'others') return await this.#shutOut()
       // Of a lease that was removed only its last holder makes a new one.
-      if (verdict === 'free' && this.#parts.memory.now.fencedBy) return 'others'
+      if (verdict === 'free' && this.#parts.leaseFile.now.fencedBy) return 'others'
       if (verdict === 'prepared' || (verdict === 'free' && !mayTake)) return verdict
       if (verdict !== 'free' && this.#seen) await refuseUnconditional(this.#parts.store, this.#seen)
       return (await this.#take(verdict === 'free')) ? 'ours' : 'unreachable'
@@ -116,40 +116,42 @@ export class Tenure {
 
   /**
    * Without the store: a person decides whether the other box takes over, unless that may happen by itself. What was decided
-   * while this box was off it cannot know: it asks for as long as a lease lasts before it goes by its memory.
+   * while this box was off it cannot know: it asks for as long as a lease lasts before it goes by its lease file.
    */
   #unseen(): Standing {
-    const { automatic, memory, ttlMs } = this.#parts
-    if (memory.now.fencedBy) return 'others'
+    const { automatic, leaseFile, ttlMs } = this.#parts
+    if (leaseFile.now.fencedBy) return 'others'
     const asked = this.#seen !== undefined || (this.silence?.ms ?? 0) >= ttlMs
-    return memory.now.term > 0 && !automatic && asked ? 'ours' : 'unreachable'
+    return leaseFile.now.term > 0 && !automatic && asked ? 'ours' : 'unreachable'
   }
 
-  /** A disk that does not take the note must not keep this box from being shut out. */
+  /** A disk that does not take it must not keep this box from being shut out. */
   async #shutOut(): Promise<Standing> {
-    const { log, memory } = this.#parts
+    const { log, leaseFile } = this.#parts
     const fencedBy = this.#seen?.lease
-    if (fencedBy && memory.now.term > 0 && memory.now.fencedBy?.term !== fencedBy.term)
-      await memory
-        .note({ fencedBy, term: memory.now.term })
-        .catch((e) => log.error('who took over could not be written down', errorFields(e)))
+    if (fencedBy && leaseFile.now.term > 0 && leaseFile.now.fencedBy?.term !== fencedBy.term)
+      await leaseFile
+        .save({ fencedBy, term: leaseFile.now.term })
+        .catch((e) =>
+          log.error('could not record that another box took over: check the disk of SVC_DATA_DIR', errorFields(e)),
+        )
     return 'others'
   }
 
   async #take(isFree: boolean): Promise<boolean> {
-    const { automatic, clock, memory } = this.#parts
+    const { automatic, clock, leaseFile } = this.#parts
     const now = iso(clock.now())
     const own = this.#seen?.lease
     // A lease that was removed by hand is put back, not begun anew: recorders refuse a lower term.
     // A term that jumped was not written by a box: recorders would never accept a lower one again.
-    const jumped = own !== undefined && memory.now.term > 0 && Math.abs(own.term - memory.now.term) > 1
-    const before = own && !jumped ? own : memory.now.term > 0 ? { term: memory.now.term } : undefined
+    const jumped = own !== undefined && leaseFile.now.term > 0 && Math.abs(own.term - leaseFile.now.term) > 1
+    const before = own && !jumped ? own : leaseFile.now.term > 0 ? { term: leaseFile.now.term } : undefined
     const next = before
       ? renewed({ term: before.term } as Lease, this.self, automatic, now)
       : taken(undefined, this.self, automatic, now)
     if (!(await this.#write(next))) return false
     if (isFree && this.#seen) await refuseUnconditional(this.#parts.store, this.#seen)
-    await memory.note({ term: next.term })
+    await leaseFile.save({ term: next.term })
     return true
   }
 
@@ -162,14 +164,14 @@ export class Tenure {
    * Takes the lease away from whoever holds it, with the next term. `may` is asked of the very state that is overwritten; false
    * when it says no. @throws StoreUnreachable
    */
-  async succeed(may: (lease: Lease, version: string) => boolean): Promise<boolean> {
-    const { automatic, clock, memory } = this.#parts
+  async takeOverIf(may: (lease: Lease, version: string) => boolean): Promise<boolean> {
+    const { automatic, clock, leaseFile } = this.#parts
     for (let i = 0; i < TRIES; i++) {
       await this.#read()
       if (!this.#seen || !may(this.#seen.lease, this.#seen.etag)) return false
       const next = taken(this.#seen.lease, this.self, automatic, iso(clock.now()))
       if (!(await this.#write(next))) continue
-      await memory.note({ term: next.term })
+      await leaseFile.save({ term: next.term })
       return true
     }
     return false
@@ -210,7 +212,7 @@ export class Tenure {
   }
 
   /** Ends renewing; the lease stays as it is. */
-  async letGo(): Promise<void> {
+  async stopRenewing(): Promise<void> {
     this.#holding.abort()
     await this.#renewing
   }
@@ -231,7 +233,7 @@ export class Tenure {
     if (automatic && clock.monotonic() >= this.#heldUntil) return this.#end('lapsed')
     try {
       const lease = this.#seen?.lease
-      const isOurs = lease && judge(lease, this.self) === 'mine' && lease.term === this.#parts.memory.now.term
+      const isOurs = lease && judge(lease, this.self) === 'mine' && lease.term === this.#parts.leaseFile.now.term
       const next = isOurs && renewed(lease, this.self, automatic, iso(clock.now()))
       if (next && (await this.#write(next))) return
       await this.#look()
@@ -284,7 +286,7 @@ export class Tenure {
   }
 
   #unanswered({ message: why }: Error): void {
-    if (!this.#silence) this.#parts.log.warn('the lease cannot be seen', { why })
+    if (!this.#silence) this.#parts.log.warn('could not read the lease; retrying', { why })
     this.#silence = { since: this.#silence?.since ?? this.#parts.clock.monotonic(), why }
   }
 }

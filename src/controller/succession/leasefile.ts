@@ -7,14 +7,14 @@ import { jsonOf } from '../../kernel/http.ts'
 import type { Ids } from '../../kernel/ids.ts'
 import { type LeaseMemory, leaseMemoryOf } from '../../wire/lease.ts'
 
-export interface Memory {
+export interface LeaseFile {
   readonly now: LeaseMemory
   /** Durable when it resolves. */
-  note(change: Omit<LeaseMemory, 'id'>): Promise<void>
+  save(change: Omit<LeaseMemory, 'id'>): Promise<void>
 }
 
-/** The memory of a data directory; a first one gets its id here. @throws UserError when it is damaged */
-export async function openMemory(dir: string, ids: Ids): Promise<Memory> {
+/** The lease file of a data directory; a first one gets its id here. @throws UserError when it is damaged */
+export async function openLeaseFile(dir: string, ids: Ids): Promise<LeaseFile> {
   const file = path.join(dir, 'lease.json')
   let now = await read(file)
   const write = (next: LeaseMemory): Promise<void> => {
@@ -26,7 +26,7 @@ export async function openMemory(dir: string, ids: Ids): Promise<Memory> {
     get now() {
       return now as LeaseMemory
     },
-    note: (change) => write({ ...change, id: (now as LeaseMemory).id }),
+    save: (change) => write({ ...change, id: (now as LeaseMemory).id }),
   }
 }
 

@@ -8,8 +8,8 @@ import type { StandbyStatus } from '../wire/lease.ts'
 import type { Config } from './config.ts'
 import { Certificates } from './http/certificates.ts'
 import { Server } from './http/server.ts'
-import { away } from './succession/gate.ts'
-import type { Tenure } from './succession/tenure.ts'
+import { standbyResponses } from './succession/gate.ts'
+import type { LeaseClient } from './succession/leaseclient.ts'
 
 /** Its answers are small. */
 const STOP_MS = 500
@@ -18,20 +18,23 @@ const LOOK_MS = 10_000
 
 interface Parts {
   config: Config
+  leaseClient: LeaseClient
   log: Log
   outlets: Outlets
-  tenure: Tenure
 }
 
-export interface Front {
+export interface StandbyServer {
   close(): Promise<void>
   readonly url: string
 }
 
 /** Listens until `close`. @throws Fail when it cannot */
-export async function openFront({ config, log, outlets, tenure }: Parts, status: () => StandbyStatus): Promise<Front> {
+export async function openStandbyServer(
+  { config, leaseClient, log, outlets }: Parts,
+  status: () => StandbyStatus,
+): Promise<StandbyServer> {
   const certificates = config.tls && new Certificates(config.tls, systemClock.now())
-  const server = new Server(away(tenure, status), certificates && { certificates, log })
+  const server = new Server(standbyResponses(leaseClient, status), certificates && { certificates, log })
   const url = await server.listen(config.SVC_HOST, config.SVC_PORT)
   const env = { LC_ALL: 'C', PATH: config.programDirs.join(':') }
   const { manager } = config

@@ -10,19 +10,19 @@ import { randomIds } from '../kernel/ids.ts'
 import { errorFields, jsonLog, type Log } from '../kernel/log.ts'
 import type { Outlets } from '../kernel/logsink.ts'
 import { type Config, nativeDirs } from './config.ts'
-import { openFront } from './front.ts'
+import { openStandbyServer } from './standbyserver.ts'
 import { checkpoint } from './store/checkpoint.ts'
 import { type Db, lockDirectory } from './store/db.ts'
 import { loadAddon } from './store/native.ts'
 import { spansOf } from './succession/lease.rules.ts'
 import { leaseStore, replicaStore } from './succession/lease.s3.ts'
-import { type Litestream, litestream } from './succession/litestream.ts'
-import { openMemory } from './succession/memory.ts'
-import { type PairSettings, replicaOf } from './succession/place.rules.ts'
+import { LeaseClient } from './succession/leaseclient.ts'
+import { openLeaseFile } from './succession/leasefile.ts'
+import { type Litestream, litestreamOf, type Replication } from './succession/litestream.ts'
+import { type PairSettings, replicaOfTerm } from './succession/place.rules.ts'
 import { pulseStore } from './succession/pulse.store.ts'
 import { ReplicaWatch } from './succession/replica.ts'
 import type { Away } from './succession/status.rules.ts'
-import { Tenure } from './succession/tenure.ts'
 
 /** How long a controller that has stopped waits for the other box to begin. */
 const HANDOVER_MS = 120_000
@@ -42,36 +42,36 @@ export interface Started {
 }
 
 /** What a controller with a second box has beside its settings. */
-export interface Turn {
+export interface PairParts {
+  leaseClient: LeaseClient
   replica: ReplicaWatch
-  tenure: Tenure
 }
 
-export type Start = (config: Config, outlets: Outlets, turn?: Turn) => Promise<Started>
+export type Start = (config: Config, outlets: Outlets, pair?: PairParts) => Promise<Started>
 
-/** This box, and what it needs to take its turn. */
+/** This box, and what it needs as one of two. */
 export interface PairBox {
   /** The SQLite addon; undefined: it is found where it is installed. */
   addon: object | undefined
   /** Where threads find it. */
   addonPath: string | undefined
   config: Config
+  leaseClient: LeaseClient
+  litestream: Litestream
   log: Log
   outlets: Outlets
   pair: PairSettings
   start: Start
   stop: AbortSignal
-  tenure: Tenure
-  tools: Litestream
 }
 
 /** What a box does while it is not the controller, beside saying so. */
-export interface Meanwhile {
+export interface StandbyRole {
   away(): Omit<Away, 'busy'> & { busy?: string | undefined }
   /** After each look at the lease; true once the lease is ours. */
-  looked(): Promise<boolean>
+  afterLeaseCheck(): Promise<boolean>
   /** The lease became ours and the controller listens. */
-  serves(): Promise<void>
+  onServing(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -82,43 +82,48 @@ export function signalled(): Promise<void> {
   })
 }
 
-interface Turns {
+interface PairOptions {
   outlets: Outlets
   start: Start
   /** What makes of the box a standby; without it, it is a controller that may take a free lease. */
-  follow?: (box: PairBox) => Promise<Meanwhile>
+  follow?: (box: PairBox) => Promise<StandbyRole>
 }
 
 /** Runs until SIGTERM or SIGINT; resolves to the exit code. */
-export async function takeTurns(config: Config, pair: PairSettings, turns: Turns): Promise<number> {
-  const { outlets, start } = turns
+export async function runPairMember(config: Config, pair: PairSettings, options: PairOptions): Promise<number> {
+  const { outlets, start } = options
   const log = jsonLog((line, level) => outlets.stderr.write(line, level), config.SVC_LOG_LEVEL)
   const dir = config.SVC_DATA_DIR
   makeDir(dir)
   const addon = loadAddon(nativeDirs(config))
   const lock = lockDirectory(path.join(dir, 'lease.lock'), addon?.binding)
-  const memory = await openMemory(dir, randomIds)
+  const leaseFile = await openLeaseFile(dir, randomIds)
   const store = await leaseStore(pair, spansOf(pair.ttlMs).askMs)
-  const self = { id: memory.now.id, name: hostname(), url: pair.url }
-  const tenure = new Tenure({ ...pair, clock: systemClock, log, memory, self, store })
+  const self = { id: leaseFile.now.id, name: hostname(), url: pair.url }
+  const leaseClient = new LeaseClient({ ...pair, clock: systemClock, log, leaseFile, self, store })
   const stopping = new AbortController()
   void signalled().then(() => stopping.abort())
-  const tools = litestream(pair, { dir, log, managed: config.manager !== undefined, programDirs: config.programDirs })
+  const litestream = litestreamOf(pair, {
+    dir,
+    log,
+    managed: config.manager !== undefined,
+    programDirs: config.programDirs,
+  })
   const box: PairBox = {
     addon: addon?.binding,
     addonPath: addon?.path,
     config,
+    leaseClient,
+    litestream,
     log,
     outlets,
     pair,
     start,
     stop: stopping.signal,
-    tenure,
-    tools,
   }
   try {
-    refuseWithoutDatabase(dir, memory.now)
-    return await alternate(box, turns.follow)
+    refuseWithoutDatabase(dir, leaseFile.now)
+    return await roleLoop(box, options.follow)
   } finally {
     store.close()
     lock.release()
@@ -134,32 +139,30 @@ function refuseWithoutDatabase(dir: string, { fencedBy, term }: { fencedBy?: unk
   )
 }
 
-async function alternate(box: PairBox, follow: Turns['follow']): Promise<number> {
+async function roleLoop(box: PairBox, follow: PairOptions['follow']): Promise<number> {
   for (let replication: Replication | undefined; ; ) {
-    const meanwhile = await untilOurs(box, follow, replication)
-    if (!meanwhile) return 0
-    const turn = await serveTurn(box, meanwhile)
-    if (turn.code !== undefined) return turn.code
-    replication = turn.replication
+    const role = await untilOurs(box, follow, replication)
+    if (!role) return 0
+    const end = await serveWhileLeader(box, role)
+    if (end.code !== undefined) return end.code
+    replication = end.replication
   }
 }
-
-type Replication = Awaited<ReturnType<Litestream['replicate']>>
 
 /** Resolves once the lease is ours, or with undefined when this program is to stop. */
 async function untilOurs(
   box: PairBox,
-  follow: Turns['follow'],
+  follow: PairOptions['follow'],
   replication: Replication | undefined,
-): Promise<Meanwhile | undefined> {
-  const { log, pair, stop, tenure } = box
+): Promise<StandbyRole | undefined> {
+  const { leaseClient, log, pair, stop } = box
   const since = performance.now()
   let open = replication
-  const quiet: Meanwhile = { ...FENCED, away: () => ({ busy: waitingWords(tenure), role: 'fenced' }) }
+  const quiet: StandbyRole = { ...FENCED, away: () => ({ busy: waitingWords(leaseClient), role: 'fenced' }) }
   const look = async (): Promise<boolean> => {
-    const standing = await tenure.claim(!follow)
+    const standing = await leaseClient.claim(!follow)
     if (standing === 'prepared' && performance.now() - since > HANDOVER_MS)
-      await tenure.withdraw().catch((e) => log.warn('the hand-over could not be taken back yet', errorFields(e)))
+      await leaseClient.withdraw().catch((e) => log.warn('could not cancel the handover yet; retrying', errorFields(e)))
     if (standing === 'prepared') return false
     // The replica of a term is written by its holder alone.
     await open?.stop()
@@ -168,33 +171,33 @@ async function untilOurs(
   }
   try {
     if (await look()) return quiet
-    const meanwhile = follow ? await follow(box) : quiet
-    if (!follow) log.warn(tenure.status(quiet.away()).message)
-    const front = await openFront(box, () => tenure.status(meanwhile.away()))
+    const role = follow ? await follow(box) : quiet
+    if (!follow) log.warn(leaseClient.status(quiet.away()).message)
+    const server = await openStandbyServer(box, () => leaseClient.status(role.away()))
     const pause = Math.max(SHORTEST_LOOK_MS, pair.ttlMs / LOOKS_PER_TTL)
     let ours = false
     while (!stop.aborted && !ours) {
       await sleep(open ? SHORTEST_LOOK_MS : pause, undefined, { signal: stop }).catch(() => undefined)
-      ours = !stop.aborted && ((await meanwhile.looked()) || (await look()))
+      ours = !stop.aborted && ((await role.afterLeaseCheck()) || (await look()))
     }
-    await front.close()
-    if (ours) return meanwhile
-    await meanwhile.stop()
+    await server.close()
+    if (ours) return role
+    await role.stop()
     return undefined
   } finally {
     await open?.stop()
   }
 }
 
-const FENCED: Omit<Meanwhile, 'away'> = {
-  looked: async () => false,
-  serves: async () => {},
+const FENCED: Omit<StandbyRole, 'away'> = {
+  afterLeaseCheck: async () => false,
+  onServing: async () => {},
   stop: async () => {},
 }
 
-function waitingWords({ lease, self, silence }: Tenure): string | undefined {
-  if (silence && !lease) return 'Waits for the lease: its store gives no answer. The log of this box says why.'
-  if (lease?.holder.id === self.id) return 'Has stopped for the other box, which takes over.'
+function waitingWords({ lease, self, silence }: LeaseClient): string | undefined {
+  if (silence && !lease) return "Waiting for the lease: its bucket does not answer. See this box's log."
+  if (lease?.holder.id === self.id) return 'Stopped: the other box is taking over.'
   return undefined
 }
 
@@ -206,11 +209,11 @@ interface End {
 }
 
 /** The controller, until it is told to stop or the lease is lost. */
-async function serveTurn(box: PairBox, meanwhile: Meanwhile): Promise<End> {
-  const { addonPath, config, outlets, pair, start, stop, tenure, tools } = box
-  const lost = tenure.hold()
+async function serveWhileLeader(box: PairBox, role: StandbyRole): Promise<End> {
+  const { addonPath, config, leaseClient, litestream, outlets, pair, start, stop } = box
+  const lost = leaseClient.hold()
   let replication: Replication | undefined
-  const place = replicaOf(pair.replica, tenure.term)
+  const place = replicaOfTerm(pair.replica, leaseClient.term)
   const bucket = await replicaStore(pair, place, REPLICA_ASK_MS)
   const database = path.join(config.SVC_DATA_DIR, 'roomtone.db')
   const replica = new ReplicaWatch({
@@ -220,20 +223,20 @@ async function serveTurn(box: PairBox, meanwhile: Meanwhile): Promise<End> {
     hasBehind: bucket.hasBehind,
   })
   try {
-    const started = await start(config, outlets, { replica, tenure })
-    replication = await tools.replicate(started.database, place)
+    const started = await start(config, outlets, { leaseClient, replica })
+    replication = await litestream.replicate(started.database, place)
     replica.follow(replication)
-    await meanwhile.serves()
-    await meanwhile.stop()
+    await role.onServing()
+    await role.stop()
     const how = await Promise.race([lost, aborted(stop)])
     if (how === 'asked') return await handOver(box, started, replication)
-    if (how !== 'stopped') box.log.error(LOST[how], { ...tenure.lease?.holder })
+    if (how !== 'stopped') box.log.error(LOST[how], { ...leaseClient.lease?.holder })
     const code = await started.stop(undefined, how !== 'stopped')
     return how === 'stopped' ? { code } : {}
   } finally {
     bucket.close()
-    await tenure.letGo()
-    if (tenure.lease?.handover?.state !== 'ready') await replication?.stop()
+    await leaseClient.stopRenewing()
+    if (leaseClient.lease?.handover?.state !== 'ready') await replication?.stop()
   }
 }
 
@@ -249,11 +252,11 @@ const aborted = (signal: AbortSignal): Promise<'stopped'> =>
   })
 
 /** The other box waits for it: a store that is away for a moment is asked again. */
-async function prepared({ log, tenure }: PairBox, mark: string): Promise<void> {
+async function prepared({ leaseClient, log }: PairBox, mark: string): Promise<void> {
   const end = performance.now() + HANDOVER_MS
   for (;;) {
     try {
-      return void (await tenure.prepare(mark))
+      return void (await leaseClient.prepare(mark))
     } catch (e) {
       if (performance.now() > end) throw e
       log.warn('the other box could not be told that this one has stopped', errorFields(e))
@@ -264,12 +267,12 @@ async function prepared({ log, tenure }: PairBox, mark: string): Promise<void> {
 
 /** Stops, and says in database and lease which write was the last. */
 async function handOver(box: PairBox, started: Started, replication: Replication | undefined): Promise<End> {
-  const { log, tenure } = box
-  const to = tenure.lease?.handover?.to
-  log.warn('another box asks to take over: stopping, so that it has everything', { ...to })
+  const { leaseClient, log } = box
+  const to = leaseClient.lease?.handover?.to
+  log.warn('handing over to another box: finishing writes and stopping', { ...to })
   const mark = randomIds.uuid()
   const writtenAt = new Date(systemClock.now()).toISOString()
-  await started.stop((db) => db.tx(() => pulseStore(db).write({ mark, term: tenure.term, writtenAt })), true)
+  await started.stop((db) => db.tx(() => pulseStore(db).write({ mark, term: leaseClient.term, writtenAt })), true)
   await prepared(box, mark)
   return replication ? { replication } : {}
 }
