@@ -13,15 +13,17 @@ export interface Copy extends FileId, ObjectAt {
   /** Since when it is known to be lost or another object. */
   damagedAt: string | null
   destinationId: string
+  /** It was seen at a former place of its destination, and not yet at this one. */
+  doubted: number
   /** Of its destination, when this was asked: it counts up with each move. */
   place: number
 }
 
 /** A copy that was just verified. */
-export type Kept = Omit<Copy, 'damagedAt' | 'place'>
+export type Kept = Omit<Copy, 'damagedAt' | 'doubted' | 'place'>
 
 const COLUMNS = `c.recording_id AS recordingId, c.checksum, c.destination_id AS destinationId, c.object_key AS key, c.etag,
-  c.damaged_at AS damagedAt, d.place`
+  c.damaged_at AS damagedAt, c.place <> d.place AS doubted, d.place`
 
 /** What destinations hold of takes (docs/contract/recordings.md: Beyond the disk). Call every write inside a transaction. */
 export function copyStore(db: Db) {

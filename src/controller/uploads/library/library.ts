@@ -102,7 +102,7 @@ export class Library {
     try {
       yield* source
     } catch (e) {
-      if (e instanceof NotTheObject) this.parts.damages.found(copy, e.message)
+      if (e instanceof NotTheObject && copy.doubted === 0) this.parts.damages.found(copy, e.message)
       throw e
     }
   }
@@ -200,10 +200,12 @@ export class Library {
         return await use(this.at(copy.destinationId), copy)
       } catch (e) {
         if (signal.aborted) throw e
-        if (e instanceof NotTheObject) this.parts.damages.found(copy, e.message)
-        else this.silent(copy, e)
-        lost ||= e instanceof NotTheObject
-        allAnswered &&= e instanceof NotTheObject
+        // At a new place of its destination it may have another ETag: whether it is there is found out by who looks for it.
+        const isLost = e instanceof NotTheObject && copy.doubted === 0
+        if (isLost) this.parts.damages.found(copy, e.message)
+        else if (!(e instanceof NotTheObject)) this.silent(copy, e)
+        lost ||= isLost
+        allAnswered &&= isLost
         if (stopAtLoss && lost) throw damaged()
       }
     }

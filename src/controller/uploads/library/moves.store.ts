@@ -12,8 +12,6 @@ interface Move extends FileId {
 
 /** A copy of a file, with what tells whether it is to be looked for. */
 interface Listed extends Copy {
-  /** It was not seen at this place of its destination. */
-  doubted: number
   sizeBytes: number | null
 }
 export type Sought = Listed & { sizeBytes: number }
@@ -39,7 +37,8 @@ export function moveStore(db: Db) {
   )
   const elsewhere = db.stmt<FileId & Params, Copy>(
     `SELECT c.recording_id AS recordingId, c.checksum, c.destination_id AS destinationId, c.object_key AS key, c.etag,
-       c.damaged_at AS damagedAt, d.place FROM remote_copies c JOIN upload_destinations d ON d.id = c.destination_id
+       c.damaged_at AS damagedAt, c.place <> d.place AS doubted, d.place
+       FROM remote_copies c JOIN upload_destinations d ON d.id = c.destination_id
       WHERE c.recording_id = @recordingId AND c.checksum = @checksum AND NOT (${COUNTS}) AND c.damaged_at IS NOT NULL`,
   )
   const goOn = db.stmt<Params>(
