@@ -102,7 +102,7 @@ type LinkEvents = Pick<Parameters<typeof createLink>[0], 'moved' | 'termKept'>
 
 /** What is told of a link to two boxes. */
 const linkEvents = (log: Log, settings: AgentConfig['settings'], report: Report): LinkEvents => ({
-  moved: (url) => log.warn('the controller is at its other address from now on', { url }),
+  moved: (url) => log.warn("switched to the controller's other address", { url }),
   termKept: (fault) =>
     fault === undefined
       ? report({ severity: 'info', type: 'agent.system.term_not_kept_recovered' })

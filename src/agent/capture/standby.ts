@@ -78,7 +78,7 @@ export class Standby implements Service {
         if (!this.#stopping) feeds.standby(want)
       } catch (e) {
         // A bad template, or no device list: takes do not depend on it, and it is tried again.
-        log.warn('no device open for the meters', errorFields(e))
+        log.warn('could not open a device for metering; retrying in 30 s', errorFields(e))
         feeds.standby(undefined)
       }
       await this.#bell.wait(LOOK_MS)

@@ -136,7 +136,10 @@ export class Ticker {
       return runner.due?.()
     } catch (e) {
       // For example, the database is unavailable: the next regular pass asks again.
-      this.log.error('background runner could not tell its next due time', { runner: runner.name, ...errorFields(e) })
+      this.log.error('could not determine when a background runner is next due', {
+        runner: runner.name,
+        ...errorFields(e),
+      })
       return undefined
     }
   }

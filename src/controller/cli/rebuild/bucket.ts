@@ -90,7 +90,7 @@ async function finding(
   takes: ReadonlyMap<string, BucketObject>,
 ): Promise<Finding> {
   const take = takes.get(place)
-  if (!take) return { damaged: 'its take is not there', place }
+  if (!take) return { damaged: 'its audio file is missing', place }
   if (object.sizeBytes > MAX_MANIFEST_BYTES) return { damaged: 'it is too large', place }
   try {
     const text = await textOf(await bucket.read(object.key), MAX_MANIFEST_BYTES)

@@ -34,7 +34,7 @@ async function* filesBelow(takes: string, linked: (name: string) => unknown = ()
 
 /** Every manifest, with those of its files that are there. */
 export async function* localFindings(takes: string): AsyncGenerator<Finding> {
-  const linked = (name: string) => say(`a link, not followed: ${onOneLine(name)}\n`)
+  const linked = (name: string) => say(`symbolic link, skipped: ${onOneLine(name)}\n`)
   for await (const name of filesBelow(takes, linked)) {
     const place = besideManifest(name)
     if (place !== undefined) yield await finding(takes, place)
@@ -45,7 +45,7 @@ async function finding(takes: string, place: string): Promise<Finding> {
   try {
     const { manifest, own } = parsedManifest(manifestText(path.join(takes, manifestPath(place))))
     const mine = await asItIs(takes, { ...own, path: place })
-    if (!mine) return { damaged: 'its take is not there', place }
+    if (!mine) return { damaged: 'its audio file is missing', place }
     const isChanged = mine.sizeBytes !== own.sizeBytes
     return { entries: [mine, ...others(takes, manifest, mine)], isChanged, manifest, place }
   } catch (e) {

@@ -161,13 +161,12 @@ function put(filling: Filling, found: Finding, due: (told: Told) => boolean): bo
     say(`damaged manifest: ${shown} (${onOneLine(why)})\n`)
   } else if (why) {
     counts.contradicting++
-    say(
-      `contradicting manifests: ${shown} and ${onOneLine(why.other)} tell of one recording, and not of the same files\n`,
-    )
+    const both = `${shown} and ${onOneLine(why.other)}`
+    say(`conflicting manifests: ${both} describe the same recording but list different files\n`)
   }
   if ('isChanged' in found && found.isChanged) {
     counts.changed++
-    say(`not the length its manifest says, so it may be cut off: ${shown}\n`)
+    say(`length differs from its manifest, may be truncated: ${shown}\n`)
   }
   return why === undefined
 }
@@ -219,7 +218,7 @@ function told({ changed, contradicting, damaged, recordings, untold }: Counts): 
   const found = `${counted(recordings, 'take')} found; ${counted(damaged, 'manifest')} damaged`
   say(`${found}; ${counted(untold, 'file')} without manifest.\n`)
   if (contradicting > 0)
-    say(`${counted(contradicting, 'manifest')} not believed, for another one says otherwise: both are named above.\n`)
+    say(`${counted(contradicting, 'manifest')} ignored because another contradicts them; both are named above.\n`)
   if (changed > 0) say(`${counted(changed, 'file is', 'files are')} not as long as the manifest says: named above.\n`)
   return say('The database is rebuilt. Start the controller and create an owner; recorders join anew.\n')
 }

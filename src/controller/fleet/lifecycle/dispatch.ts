@@ -63,7 +63,12 @@ export class Dispatch {
 
   private track(job: LifecycleJob, work: Promise<unknown>): void {
     const tracked = work
-      .catch((e) => this.parts.log.error('lifecycle job result not recorded', { id: job.id, ...errorFields(e) }))
+      .catch((e) =>
+        this.parts.log.error('could not store the result of a lifecycle job: check the disk of the database', {
+          id: job.id,
+          ...errorFields(e),
+        }),
+      )
       .finally(() => this.underWay.delete(tracked))
     this.underWay.add(tracked)
   }

@@ -91,7 +91,9 @@ export class Joiner {
 
   /** Something may be due now; called after the commit that says so. */
   wake(): void {
-    this.run().catch((e) => this.parts.log.error('chunks could not be joined', errorFields(e)))
+    this.run().catch((e) =>
+      this.parts.log.error('internal error: the chunk-join pass failed. Please report this', errorFields(e)),
+    )
   }
 
   /** Joins until nothing is due; returns how many. A call during a pass makes it check once more. */
@@ -278,7 +280,7 @@ export class Joiner {
   private failed({ recordingId }: ChunkSet, why: string): void {
     const { chunks, db, health, log } = this.parts
     const now = this.now()
-    log.warn('chunks could not be joined', { recordingId, error: why })
+    log.warn('could not join the chunks of a recording; retrying', { recordingId, error: why })
     db.tx(() => {
       const set = chunks.find(recordingId)
       if (!set) return
