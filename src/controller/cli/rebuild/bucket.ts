@@ -1,5 +1,5 @@
 // Takes and manifests in a bucket. The list of objects is sorted: a manifest follows its take closely.
-import { createHash } from 'node:crypto'
+import { checksumOf, sha256Of } from '../../../kernel/checksum.ts'
 import { misuse } from '../../../kernel/fail.ts'
 import { textOf } from '../../../kernel/s3.ts'
 import { besideManifest, MAX_MANIFEST_BYTES } from '../../../wire/manifests.ts'
@@ -107,12 +107,10 @@ const OF_ONE_OBJECT = /AccessDenied|InvalidObjectState|NoSuchKey/
 
 /** In the database's format. @throws DriverError when the store sends more than the list of it told */
 export async function checksumAt(bucket: Bucket, key: string, sizeBytes: number): Promise<string> {
-  const hash = createHash('sha256')
   let size = 0
-  for await (const piece of await bucket.read(key)) {
-    size += (piece as Buffer).length
+  const sha256 = await sha256Of(await bucket.read(key), (piece) => {
+    size += piece.length
     if (size > sizeBytes) throw new DriverError('s3_object_too_large', `${key} is longer than it was listed`)
-    hash.update(piece as Buffer)
-  }
-  return `sha256:${hash.digest('hex')}`
+  })
+  return checksumOf(sha256)
 }

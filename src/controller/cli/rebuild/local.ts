@@ -1,6 +1,8 @@
 // Takes and manifests on this disk. Nothing they say leads out of the takes directory: a file is where it was found.
+
 import * as fs from 'node:fs'
 import * as path from 'node:path'
+import { checksumOfFile } from '../../../kernel/checksum.ts'
 import {
   besideManifest,
   type ChunkFile,
@@ -10,7 +12,6 @@ import {
 } from '../../../wire/manifests.ts'
 import { CODECS } from '../../../wire/profiles.ts'
 import { onOneLine } from '../../../wire/scalars.ts'
-import { checksumOf } from '../takes.ts'
 import { say } from '../verb.ts'
 import { damageOf, type Finding, parsedManifest, type Untold } from './findings.ts'
 
@@ -79,7 +80,7 @@ async function asItIs(takes: string, own: Entry): Promise<Entry | undefined> {
   const sizeBytes = sizeThere(takes, own.path)
   if (sizeBytes === undefined) return undefined
   if (sizeBytes === own.sizeBytes) return own
-  return { ...own, checksum: await checksumOf(path.join(takes, own.path)), sizeBytes }
+  return { ...own, checksum: await checksumOfFile(path.join(takes, own.path)), sizeBytes }
 }
 
 /** The other files a manifest names, as far as they are there as it says; what lies beside a file itself counts more. */

@@ -1,5 +1,7 @@
 // Where takes and manifests are found: on this disk, or in a bucket that then is a destination of the new database.
+
 import * as path from 'node:path'
+import { checksumOfFile } from '../../../kernel/checksum.ts'
 import { iso, systemClock } from '../../../kernel/clock.ts'
 import type { Ids } from '../../../kernel/ids.ts'
 import { jsonLog } from '../../../kernel/log.ts'
@@ -12,7 +14,6 @@ import type { Db } from '../../store/db.ts'
 import { segments } from '../../uploads/destinations.rules.ts'
 import { destinationStore } from '../../uploads/destinations.store.ts'
 import { openBucket } from '../../uploads/drivers.s3.bucket.ts'
-import { checksumOf } from '../takes.ts'
 import type { ControllerFiles } from '../verb.ts'
 import { type BucketOptions, bucketFindings, checksumAt } from './bucket.ts'
 import type { Finding, Untold } from './findings.ts'
@@ -51,7 +52,7 @@ export function onDisk(takes: string): Place {
     remote: false,
     read: async ({ place }) => {
       const file = path.join(takes, place)
-      return { checksum: await checksumOf(file), durationSeconds: await secondsOf(file), path: place }
+      return { checksum: await checksumOfFile(file), durationSeconds: await secondsOf(file), path: place }
     },
   }
 }

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import * as path from 'node:path'
+import { checksumOf } from '../../../kernel/checksum.ts'
 import { type Clock, iso } from '../../../kernel/clock.ts'
 import { place } from '../../../kernel/durable.ts'
 import type { Ids } from '../../../kernel/ids.ts'
@@ -195,7 +196,7 @@ export class Joiner {
     const extension = path.extname(first.path)
     const stem = path.join(path.dirname(path.dirname(first.path)), set.recordingId + (group === 'raw' ? '.raw' : ''))
     const names = ['', `.${joined.sha256.slice(0, 12)}`, `.${ids.uuid()}`].map((mark) => stem + mark + extension)
-    const same = rows.find((row) => row.checksum === `sha256:${joined.sha256}` && names.includes(row.path))
+    const same = rows.find((row) => row.checksum === checksumOf(joined.sha256) && names.includes(row.path))
     const taken = new Set(rows.map((row) => row.path).filter((name) => name !== same?.path))
     return paths.claim(same ? [same.path, ...names] : names, taken)
   }
@@ -216,7 +217,7 @@ export class Joiner {
     const before = rows.find((row) => row.rendition === rendition)
     const replaced = recordings.attach(
       {
-        checksum: `sha256:${joined.sha256}`,
+        checksum: checksumOf(joined.sha256),
         details: joinedDetails(chunks.pieces(recordingId, sources)),
         durationSeconds: chunks.seconds(recordingId),
         joined: 1,
