@@ -8,11 +8,11 @@ import type { Job, Recording } from '../../src/wire/recordings.ts'
 import { executable } from '../kit/executable.ts'
 import { mulberry32 } from '../kit/random.ts'
 import { Agent, Controller, filesBelow, House, type Program, until } from '../kit/whole.ts'
-import { type Cable, layCable } from './cable.ts'
 import { cannotMount, cannotSlow, PowerDisk } from './disks.ts'
 import { missing } from './replicated.ts'
 import { runRounds } from './rounds.ts'
 import { assertExact, framesOf, readWav } from './sound.ts'
+import { type Cable, layCable } from './tcpproxy.ts'
 import { backAfter, gapsInLog, gapsKept, type LoggedGap } from './told.ts'
 
 /** neverlose.ts has what fills the recorder's disk and what takes its power. */

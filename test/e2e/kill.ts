@@ -9,9 +9,9 @@ import { executable } from '../kit/executable.ts'
 import { mulberry32 } from '../kit/random.ts'
 import { framesOnDisk } from '../kit/take.ts'
 import { Agent, Controller, filesBelow, House, until } from '../kit/whole.ts'
-import { type Cable, layCable } from './cable.ts'
 import { runRounds } from './rounds.ts'
 import { assertClose, assertExact, decode, framesOf, type Gap, readWav } from './sound.ts'
+import { type Cable, layCable } from './tcpproxy.ts'
 
 export const KINDS = [
   'agent/capture',

@@ -9,7 +9,7 @@ import { counted } from '../../kernel/words.ts'
 import { orphans } from '../recordings/retention/orphans.ts'
 import type { Db } from '../store/db.ts'
 import { embedded, schemaOf } from '../store/migrate.ts'
-import { Elsewhere, remoteFiles } from './elsewhere.ts'
+import { Elsewhere, remoteFiles } from './remotecheck.ts'
 import { type StoredFile, storedFiles } from './takes.ts'
 import { type ControllerFiles, ENVIRONMENT_HELP, interruption, openDatabase, progress, runVerb, say } from './verb.ts'
 

@@ -13,7 +13,7 @@ import {
 import { CODECS } from '../../../wire/profiles.ts'
 import { onOneLine } from '../../../wire/scalars.ts'
 import { say } from '../verb.ts'
-import { damageOf, type Finding, parsedManifest, type Untold } from './findings.ts'
+import { damageOf, type Finding, parsedManifest, type Unlisted } from './findings.ts'
 
 type Entry = ChunkFile | RenditionFile
 
@@ -104,7 +104,7 @@ const named = ({
 const keyOf = (entry: Entry): string => `${'index' in entry ? entry.index : ''} ${entry.rendition}`
 
 /** Takes that are not `known`, as names of the directory tell. */
-export async function* localUntold(takes: string, known: (place: string) => boolean): AsyncGenerator<Untold> {
+export async function* localUnlisted(takes: string, known: (place: string) => boolean): AsyncGenerator<Unlisted> {
   for await (const place of filesBelow(takes)) {
     if (!isTake(place) || known(place)) continue
     // A name that is not UTF-8 is not found by what was read of it.

@@ -16,9 +16,9 @@ import { destinationStore } from '../../uploads/destinations.store.ts'
 import { openBucket } from '../../uploads/drivers.s3.bucket.ts'
 import type { ControllerFiles } from '../verb.ts'
 import { type BucketOptions, bucketFindings, checksumAt } from './bucket.ts'
-import type { Finding, Untold } from './findings.ts'
+import type { Finding, Unlisted } from './findings.ts'
 import type { RebuiltLibrary } from './library.store.ts'
-import { localFindings, localUntold } from './local.ts'
+import { localFindings, localUnlisted } from './local.ts'
 
 /** A file of a recording, and where it was found. */
 export interface Kept {
@@ -31,13 +31,13 @@ export interface Kept {
 export interface Place {
   close(): void
   /** Manifests, and takes without one; `settle` takes in what was given so far, before it is asked what is known. */
-  findings(library: RebuiltLibrary, settle: () => Promise<void>): AsyncGenerator<Finding | Untold>
+  findings(library: RebuiltLibrary, settle: () => Promise<void>): AsyncGenerator<Finding | Unlisted>
   /** Notes where a file lies, beyond its row. Call it inside a transaction. */
   keep(kept: Kept, library: RebuiltLibrary): void
   /** Whether the files are at a destination, and not on this disk. */
   remote: boolean
   /** What is found out about a file by reading it; `path` is the one it gets here. */
-  read(found: Untold, id: string): Promise<{ checksum: string; durationSeconds: number; path: string }>
+  read(found: Unlisted, id: string): Promise<{ checksum: string; durationSeconds: number; path: string }>
 }
 
 export function onDisk(takes: string): Place {
@@ -46,7 +46,7 @@ export function onDisk(takes: string): Place {
     async *findings(library, settle) {
       yield* localFindings(takes)
       await settle()
-      yield* localUntold(takes, library.knows)
+      yield* localUnlisted(takes, library.knows)
     },
     keep() {},
     remote: false,

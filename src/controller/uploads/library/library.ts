@@ -13,7 +13,7 @@ import type { DestinationStore } from '../destinations.store.ts'
 import { DriverError } from '../driver.ts'
 import type { Damages } from './damages.ts'
 import { NotTheObject, Objects, type Presented } from './objects.s3.ts'
-import { begun, compared, resumed } from './resumed.ts'
+import { begun, compared, resumed } from './resumableread.ts'
 
 /** A stored file as its row describes it. */
 export interface RemoteFile extends FileId {

@@ -8,7 +8,7 @@ import type { Damages } from './damages.ts'
 import type { Library } from './library.ts'
 import type { MoveStore, Sought } from './moves.store.ts'
 import { NotTheObject, type Objects } from './objects.s3.ts'
-import { compared } from './resumed.ts'
+import { compared } from './resumableread.ts'
 
 interface Parts {
   copies: Pick<CopyStore, 'reopen'>

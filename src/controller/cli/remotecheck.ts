@@ -7,7 +7,7 @@ import { Lister } from '../store/filter.ts'
 import { type Copy, copyStore } from '../uploads/copies.store.ts'
 import { DriverError } from '../uploads/driver.ts'
 import { NotTheObject, Objects } from '../uploads/library/objects.s3.ts'
-import { compared, resumed } from '../uploads/library/resumed.ts'
+import { compared, resumed } from '../uploads/library/resumableread.ts'
 import { openedDestinations } from './destinations.ts'
 import type { StoredFile } from './takes.ts'
 
