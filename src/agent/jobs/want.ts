@@ -8,7 +8,7 @@ import type { JobContext } from './owned.ts'
 type Command = AgentJob['command']
 
 /** The part of a command that says which device is opened, and how. */
-export type Opens = Pick<
+type Opens = Pick<
   Command,
   'captureBackend' | 'captureDevice' | 'captureFormat' | 'captureSampleRate' | 'captureSystemRef'
 >

@@ -6,7 +6,7 @@ import type { SessionCookie } from './cookie.ts'
 import { headerOf } from './incoming.ts'
 import type { AnyRoute } from './route.ts'
 
-export interface Credential {
+interface Credential {
   /** Its token; empty for a stranger. */
   bearer: string
   /** A browser sent the console's cookie, good or spoiled, and nothing beside it. */

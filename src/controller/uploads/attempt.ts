@@ -21,7 +21,7 @@ export interface Limits {
 }
 
 /** Who watches an attempt. */
-export interface Onlooker {
+interface Onlooker {
   /** It goes on; `percent`: how much of the file is on its way, where that is known. */
   progress(percent?: number): void
   signal: AbortSignal

@@ -12,7 +12,7 @@ const LARGE = [
   ...['recording_facets', 'upload_queue'],
 ]
 
-export interface Draft {
+interface Draft {
   db: Db
   /** Nothing is left of it. */
   discard(): Promise<void>

@@ -6,7 +6,7 @@ import type { Db, Params } from '../../store/db.ts'
 type Entry = ChunkFile | RenditionFile
 
 /** A file that nothing is told of. */
-export interface UnlistedFile {
+interface UnlistedFile {
   checksum: string
   durationSeconds: number
   id: string

@@ -21,7 +21,7 @@ import type { RebuiltLibrary } from './library.store.ts'
 import { localFindings, localUnlisted } from './local.ts'
 
 /** A file of a recording, and where it was found. */
-export interface Kept {
+interface Kept {
   entry: Pick<ChunkFile | RenditionFile, 'checksum' | 'path'> & { index?: number }
   etag?: string | null | undefined
   place: string

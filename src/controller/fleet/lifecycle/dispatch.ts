@@ -144,7 +144,7 @@ const PAUSE_MS = 1000
 type Outputs = Record<Stream, string>
 
 /** Stores the end of a run's output while it goes on. */
-export class Progress {
+class Progress {
   readonly #said: Outputs = { stderr: '', stdout: '' }
   readonly #write: (said: Outputs) => void
   #timer: NodeJS.Timeout | undefined

@@ -11,7 +11,7 @@ const MAX_ANSWER_BYTES = 64 * 1024
 const TEMPORARY = [408, 425, 429]
 const GONE = 410
 
-export interface Post {
+interface Post {
   body: string
   headers: Record<string, string>
   /** http or https. */

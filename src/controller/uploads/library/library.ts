@@ -16,12 +16,12 @@ import { NotTheObject, Objects, type Presented } from './objects.s3.ts'
 import { begun, compared, resumed } from './resumableread.ts'
 
 /** A stored file as its row describes it. */
-export interface RemoteFile extends FileId {
+interface RemoteFile extends FileId {
   sizeBytes: number
 }
 
 /** A file of a take on this disk, until it is given back. */
-export interface Borrowed {
+interface Borrowed {
   file: string
   giveBack(): Promise<void>
   size: number
