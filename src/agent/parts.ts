@@ -16,7 +16,7 @@ import type { CaptureRights } from './capture/rights.rules.ts'
 import { Standby } from './capture/standby.ts'
 import type { AgentConfig } from './config.ts'
 import { DoctorCalls } from './doctor/calls.ts'
-import { createTold, type Told, toldText } from './doctor/told.ts'
+import { createLevelMemory, type LevelMemory, levelText } from './doctor/levelmemory.ts'
 import { Ear } from './ear/ear.ts'
 import { SoundPoster } from './ear/poster.ts'
 import { Preflights } from './ear/preflight.ts'
@@ -102,7 +102,7 @@ type LinkEvents = Pick<Parameters<typeof createLink>[0], 'moved' | 'termKept'>
 
 /** What is told of a link to two boxes. */
 const linkEvents = (log: Log, settings: AgentConfig['settings'], report: Report): LinkEvents => ({
-  moved: (url) => log.warn('the controller is at its other address from now on', { url }),
+  moved: (url) => log.warn("switched to the controller's other address", { url }),
   termKept: (fault) =>
     fault === undefined
       ? report({ severity: 'info', type: 'agent.system.term_not_kept_recovered' })
@@ -241,22 +241,22 @@ interface Shared {
   model: ReturnType<typeof modelOf>
   sounds: SoundPoster
   token: Token
-  told: Told
+  levels: LevelMemory
 }
 
 /** What listens to devices while nothing is recorded, or along with it. */
 function listeners(config: AgentConfig, shared: Shared) {
-  const { bus, calendar, ear, feeds, health, inventory, live, locate, log, sounds, told } = shared
+  const { bus, calendar, ear, feeds, health, inventory, live, locate, levels, log, sounds } = shared
   const { childEnv, settings } = config
   const common = { ...shared, clock: systemClock, report: health.report }
   const interfaces = async () => (await collectInventory(inventory, false)).interfaces
   const probed = async () => (await collectInventory(inventory)).interfaces
   const withRights = { ...settings, captureRights: captureRights(settings) }
   const meters = new Meters({ ...common, interfaces, settings })
-  meters.tell(told.measured)
-  bus.subscribe(told.listener)
+  meters.tell(levels.measured)
+  bus.subscribe(levels.listener)
   return {
-    calls: new DoctorCalls({ ...common, config, findings: told.findings }),
+    calls: new DoctorCalls({ ...common, config, findings: levels.findings }),
     listen: new Listen({ ...common, heartbeatMs: settings.heartbeatSeconds * 1000 }),
     meters,
     preflights: new Preflights({
@@ -278,8 +278,8 @@ function listeners(config: AgentConfig, shared: Shared) {
 export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const { childEnv, settings } = config
   makeDir(settings.agentDir)
-  const told = createTold(settings)
-  const lock = await lockDirectory(settings.agentDir, () => toldText(told))
+  const levels = createLevelMemory(settings)
+  const lock = await lockDirectory(settings.agentDir, () => levelText(levels))
   const token = createToken(config.controllerToken, (sentence) => log.warn(sentence))
   const events = linkEvents(log, settings, (happening) => health.report(happening))
   const link = openLink(config, token.current, events)
@@ -305,7 +305,7 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const locateHere: Shared['locate'] = (command) => locate(inventory, command)
   const sound = { ear: new Ear(), sounds: new SoundPoster({ clock: systemClock, link, log, report, token }) }
   const devicesAndLink = { bus, feeds, inventory, link, live, locate: locateHere }
-  const shared: Shared = { ...devicesAndLink, ...sound, calendar, health, log, model, token, told }
+  const shared: Shared = { ...devicesAndLink, ...sound, calendar, health, log, levels, model, token }
   const runner = createJobRunner({
     ...shared,
     childEnv,

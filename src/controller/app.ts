@@ -138,9 +138,15 @@ function lifecycleOf(modules: readonly Module<unknown>[], { base, pipeline, tick
     },
     /** Ends open answers and background work, then commits what is queued. @throws AggregateError at the end: what failed */
     async stop(): Promise<void> {
-      // Modules first: a pass of a runner may last until its module ends what it waits for.
+      // Modules before the wait for the passes: one may last until its module ends what it waits for.
       const modules = backward.map((module) => () => module.stop?.())
-      const faults = await takeAll([release, ...modules, () => ticker.stop(), () => pipeline.group.drain()])
+      const faults = await takeAll([
+        release,
+        () => ticker.end(),
+        ...modules,
+        () => ticker.stop(),
+        () => pipeline.group.drain(),
+      ])
       if (faults.length > 0) throw new AggregateError(faults, 'not everything stopped in order')
     },
   }

@@ -39,7 +39,7 @@ function create(file: string, log: Log): void {
 }
 
 /** Secrets that seal what is stored. */
-export interface Secrets {
+interface Secrets {
   nodeSshKey: string
   settingsKey: string
 }

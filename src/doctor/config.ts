@@ -8,7 +8,7 @@ import { DOCTOR_ROLES, type DoctorRole } from '../wire/doctor.ts'
 
 type Env = Record<string, string | undefined>
 
-export interface Installed {
+interface Installed {
   /** Directory the unit starts the service in; undefined where it makes one itself. */
   home: string | undefined
   settings: string
@@ -39,7 +39,7 @@ const isNamed = (role: DoctorRole, env: Env): boolean => NAMING[role].some((name
 
 const WANTED = path.join(PLACES.units, 'multi-user.target.wants')
 
-export function isInstalled(role: DoctorRole): boolean {
+function isInstalled(role: DoctorRole): boolean {
   const { settings, unit } = INSTALLED[role]
   const places = [settings, path.join(WANTED, unit)]
   return places.some((place) => fs.existsSync(place) || fs.lstatSync(place, { throwIfNoEntry: false }) !== undefined)

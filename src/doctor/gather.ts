@@ -18,7 +18,7 @@ export interface Part {
   text: string
 }
 
-export const UNITS_OF: Record<DoctorRole, readonly string[]> = {
+const UNITS_OF: Record<DoctorRole, readonly string[]> = {
   agent: [UNITS.agent, UNITS.agentRefresh, UNITS.setup, UNITS.setupBoot],
   controller: [UNITS.controller, UNITS.tlsRenew],
   lifecycle: [UNITS.lifecycle],

@@ -2,7 +2,7 @@
 import { redacted } from '../kernel/redact.ts'
 
 /** What a name belongs to; the word that stands for it is made of this. */
-export type NameKind = 'host' | 'name' | 'person' | 'place' | 'recorder' | 'recording' | 'room' | 'schedule' | 'site'
+type NameKind = 'host' | 'name' | 'person' | 'place' | 'recorder' | 'recording' | 'room' | 'schedule' | 'site'
 
 export interface Named {
   id?: string | undefined

@@ -180,9 +180,9 @@ export interface MyNotifications {
   undelivered?: 'no_channel' | 'nothing_to_read'
 }
 
-export const DELIVERY_STATUSES = ['queued', 'sending', 'sent', 'failed'] as const
+const DELIVERY_STATUSES = ['queued', 'sending', 'sent', 'failed'] as const
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
-export const DELIVERY_KINDS = ['event', 'resolved', 'escalation', 'report', 'test'] as const
+const DELIVERY_KINDS = ['event', 'resolved', 'escalation', 'report', 'test'] as const
 export type DeliveryKind = (typeof DELIVERY_KINDS)[number]
 
 export const DeliveryFilters = z.object({

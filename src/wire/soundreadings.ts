@@ -69,7 +69,7 @@ export interface PlannedPreflight {
 }
 
 /** How a channel is judged by what was heard of it. */
-export const SOUND_VERDICTS = ['ok', 'dead', 'hum', 'clipping', 'identical', 'unlike'] as const
+const SOUND_VERDICTS = ['ok', 'dead', 'hum', 'clipping', 'identical', 'unlike'] as const
 export type SoundVerdict = (typeof SOUND_VERDICTS)[number]
 
 export interface ChannelVerdict {

@@ -246,7 +246,7 @@ function channelFaults(): string[] {
     'host and port changed: enter the secret again',
     'the receiver did not answer within 15 s',
     'hooks.example: no whole answer within 10 s',
-    'the attempt was ended before hooks.example had answered',
+    'the attempt was cancelled before hooks.example answered',
     'hooks.example could not be asked: check address and secret',
   ].map((sentence) => sentence ?? '')
 }

@@ -6,12 +6,13 @@ import * as path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Job, Recording } from '../../src/wire/recordings.ts'
 import { executable } from '../kit/executable.ts'
+import { mulberry32 } from '../kit/random.ts'
 import { Agent, Controller, filesBelow, House, type Program, until } from '../kit/whole.ts'
-import { type Cable, layCable } from './cable.ts'
 import { cannotMount, cannotSlow, PowerDisk } from './disks.ts'
 import { missing } from './replicated.ts'
-import { randoms, runRounds } from './rounds.ts'
+import { runRounds } from './rounds.ts'
 import { assertExact, framesOf, readWav } from './sound.ts'
+import { type Cable, layCable } from './tcpproxy.ts'
 import { backAfter, gapsInLog, gapsKept, type LoggedGap } from './told.ts'
 
 /** neverlose.ts has what fills the recorder's disk and what takes its power. */
@@ -260,7 +261,7 @@ async function play(place: Place, round: Round, name: string): Promise<string> {
 }
 
 export async function rounds(kind: Kind, count: number, seed: number, tell: (line: string) => void): Promise<void> {
-  const random = randoms(seed + KINDS.indexOf(kind))
+  const random = mulberry32(seed + KINDS.indexOf(kind))
   const undo: (() => unknown)[] = []
   try {
     const place = await settle(kind, random, undo)

@@ -8,9 +8,9 @@ import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MARKED_HEADER } from '../../src/agent/audio/marks.rules.ts'
 import { Agent, Controller, filesBelow, House, until } from '../kit/whole.ts'
-import { layCable } from './cable.ts'
-import { type Mood, standBetween } from './moods.ts'
+import { type Mood, standBetween } from './proxy.ts'
 import { assertExact, framesOf, type Gap, readWav, secondsOf } from './sound.ts'
+import { layCable } from './tcpproxy.ts'
 
 const RATE = 48_000
 const JOB = 'agent.recording_job'

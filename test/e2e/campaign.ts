@@ -9,7 +9,7 @@ import { KINDS as DISK } from './baddisk.ts'
 import { KINDS as KILL } from './kill.ts'
 import { KINDS as NETWORK } from './network.ts'
 import { KINDS as NEVERLOSE } from './neverlose.ts'
-import { KINDS as TAKEOVER } from './takeovers.ts'
+import { KINDS as TAKEOVER } from './takeover.campaign.ts'
 
 /** A program, and its arguments for so many rounds over all its kinds. */
 interface Part {
@@ -56,7 +56,7 @@ const CAMPAIGNS: Record<string, { parts: Part[]; rounds: number }> = {
     parts: [{ args: (days) => ['--days', String(days), '--faults', '8'], program: '../sim/run.ts', share: 1 }],
     rounds: 500,
   },
-  takeover: { parts: [ofKinds('takeovers.ts', TAKEOVER)], rounds: 50 },
+  takeover: { parts: [ofKinds('takeover.campaign.ts', TAKEOVER)], rounds: 50 },
 }
 
 interface Row {

@@ -1,9 +1,10 @@
 // The wall clock of the box jumps while recorders work. As a program, with ten random jumps in a minute:
 // scripts/node test/e2e/clock.ts --rounds 10 [--seed N] [--kind both] [--together 1]
 import assert from 'node:assert/strict'
+import { mulberry32 } from '../kit/random.ts'
 import { WallClock } from '../kit/wallclock.ts'
 import { Agent, Controller, House, until } from '../kit/whole.ts'
-import { randoms, runRounds } from './rounds.ts'
+import { runRounds } from './rounds.ts'
 import { framesOf, readWav } from './sound.ts'
 
 /** Whose clock jumps. */
@@ -188,7 +189,7 @@ export async function rounds(kind: Kind, count: number, seed: number, tell: (lin
   const house = await House.open()
   try {
     const place = await settle(kind, house)
-    await play(place, count, randoms(seed + KINDS.indexOf(kind)), (line) => tell(`${kind} seed=${seed} ${line}`))
+    await play(place, count, mulberry32(seed + KINDS.indexOf(kind)), (line) => tell(`${kind} seed=${seed} ${line}`))
   } catch (e) {
     ;(e as Error).message += `\n${kind}, seed ${seed}\n${house.said().slice(-6000)}`
     throw e

@@ -6,11 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { besideManifest } from '../../src/wire/manifests.ts'
 import type { Job, Recording } from '../../src/wire/recordings.ts'
 import { executable } from '../kit/executable.ts'
+import { mulberry32 } from '../kit/random.ts'
 import { framesOnDisk } from '../kit/take.ts'
 import { Agent, Controller, filesBelow, House, until } from '../kit/whole.ts'
-import { type Cable, layCable } from './cable.ts'
-import { randoms, runRounds } from './rounds.ts'
+import { runRounds } from './rounds.ts'
 import { assertClose, assertExact, decode, framesOf, type Gap, readWav } from './sound.ts'
+import { type Cable, layCable } from './tcpproxy.ts'
 
 export const KINDS = [
   'agent/capture',
@@ -262,7 +263,7 @@ const told = ({ absenceMs, againMs, codec, delayMs, kind, slow }: Round): string
 /** So many kills of one kind in one house, told line by line. Throws with everything needed to do it again. */
 export async function rounds(kind: Kind, count: number, seed: number, tell: (line: string) => void): Promise<void> {
   const place = await settle(await executable())
-  const random = randoms(seed + KINDS.indexOf(kind))
+  const random = mulberry32(seed + KINDS.indexOf(kind))
   try {
     for (let number = 0; number < count; number++) {
       const round = plan(kind, number, random)

@@ -1,5 +1,5 @@
 import { describe, test } from 'node:test'
-import { noLines } from './lines.ts'
+import { noLines } from './netns.ts'
 import { KINDS, rounds } from './network.ts'
 
 // Another seed each time: a failure names its own, and `scripts/node test/e2e/network.ts --seed N` repeats it.

@@ -9,10 +9,11 @@ import { besideManifest } from '../../src/wire/manifests.ts'
 import type { Job, Recording } from '../../src/wire/recordings.ts'
 import type { UploadItem } from '../../src/wire/uploads.ts'
 import { executable } from '../kit/executable.ts'
+import { mulberry32 } from '../kit/random.ts'
 import { ACCESS_KEY, type S3Server, SECRET_KEY, s3Server } from '../kit/s3.ts'
 import { Agent, Controller, filesBelow, House, until } from '../kit/whole.ts'
-import { Lines, type Machine, type Weather } from './lines.ts'
-import { randoms, runRounds } from './rounds.ts'
+import { Lines, type Machine, type Weather } from './netns.ts'
+import { runRounds } from './rounds.ts'
 import { assertExact, framesOf, readWav } from './sound.ts'
 import { beyond, toldTo } from './told.ts'
 
@@ -324,7 +325,7 @@ const told = ({ back, delayMs, forMs, phase, there }: Round): string =>
   `${phase} +${delayMs} ms, for ${forMs} ms, there ${JSON.stringify(there)}, back ${JSON.stringify(back)}`
 
 export async function rounds(kind: Kind, count: number, seed: number, tell: (line: string) => void): Promise<void> {
-  const random = randoms(seed + KINDS.indexOf(kind))
+  const random = mulberry32(seed + KINDS.indexOf(kind))
   const undo: (() => unknown)[] = []
   try {
     const place = await settle(seed, undo)

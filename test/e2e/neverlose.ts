@@ -6,15 +6,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { MARKED_HEADER } from '../../src/agent/audio/marks.rules.ts'
 import type { Job, Recording } from '../../src/wire/recordings.ts'
 import { executable } from '../kit/executable.ts'
+import { mulberry32 } from '../kit/random.ts'
 import { Agent, Controller, filesBelow, House, until } from '../kit/whole.ts'
-import { type Cable, layCable } from './cable.ts'
 import { Cards, missingPackages } from './card.ts'
 import { cannotMount, copyAndKill, PowerDisk, SmallDisk } from './disks.ts'
 import { childrenOf } from './processes.ts'
-import { randoms, runRounds } from './rounds.ts'
+import { runRounds } from './rounds.ts'
 import { assertSignal, assertTold, type Heard, RATE } from './signal.ts'
 import { assertExact, framesOf, type Gap, readWav } from './sound.ts'
 import { reached, type Step } from './steps.ts'
+import { type Cable, layCable } from './tcpproxy.ts'
 import { backAfter, beyond, gapsInLog, gapsKept, type LoggedGap, toldTo } from './told.ts'
 
 export const KINDS = [
@@ -377,15 +378,14 @@ async function play(place: Place, round: Round, name: string): Promise<string> {
 }
 
 export async function rounds(kind: Kind, count: number, seed: number, tell: (line: string) => void, minutes = 0) {
-  const random = randoms(seed + KINDS.indexOf(kind))
+  const random = mulberry32(seed + KINDS.indexOf(kind))
   const undo: (() => unknown)[] = []
   try {
     const place = await settle(kind, random, undo)
     for (let number = 0; number < count; number++) {
       const round = plan(kind, random, minutes)
-      const { absenceMs, atMs, behindMs, nth } = round
-      const when = split(kind)[2] ? `${behindMs} ms behind the ${nth}.` : `+${atMs} ms`
-      const line = `${number} seed=${seed} ${kind} ${when}, away ${absenceMs} ms`
+      const when = split(kind)[2] ? `${round.behindMs} ms behind the ${round.nth}.` : `+${round.atMs} ms`
+      const line = `${number} seed=${seed} ${kind} ${when}, away ${round.absenceMs} ms`
       const found = await play(place, round, `round-${number}`).catch((e: Error) => {
         e.message = `${line}: ${e.message}\n${place.house.said().slice(-6000)}`
         throw e

@@ -9,8 +9,8 @@ import { createLink } from '../../src/agent/link/client.ts'
 import { type Link, LinkError } from '../../src/agent/link/link.ts'
 import { API_PREFIX } from '../../src/wire/headers.ts'
 import { type Dice, dice } from '../sweeps/fuzz.ts'
+import { NOISE, NONSENSE, type Said } from './badanswers.ts'
 import { assertFlat, heldMiB } from './memory.ts'
-import { NOISE, NONSENSE, type Said } from './twists.ts'
 
 const TOGETHER = 16
 /** These take seconds, or megabytes. */

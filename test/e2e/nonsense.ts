@@ -12,10 +12,10 @@ import { executable } from '../kit/executable.ts'
 import { allocatorOf } from '../kit/unit.ts'
 import { Agent, Controller, House, until } from '../kit/whole.ts'
 import { type Dice, dice } from '../sweeps/fuzz.ts'
+import { NOISE, NONSENSE, type Said } from './badanswers.ts'
 import { assertFlat, residentMiB } from './memory.ts'
 import { linkRounds } from './nonsense.link.ts'
 import { assertExact, framesOf, readWav } from './sound.ts'
-import { NOISE, NONSENSE, type Said } from './twists.ts'
 
 /** `calm`: the controller's own answers; `noise`: `NOISE` in place of many; `nonsense`: all there is in place of most. */
 type Mood = 'calm' | 'noise' | 'nonsense'

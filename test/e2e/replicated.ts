@@ -8,7 +8,7 @@ import { Litestream, makeBucket } from '../kit/litestream.ts'
 import { sound } from '../kit/sound.ts'
 import { swiftServer } from '../kit/swift.ts'
 import { Controller, House, until } from '../kit/whole.ts'
-import { type Cable, layCable } from './cable.ts'
+import { type Cable, layCable } from './tcpproxy.ts'
 
 export const KEY = { SVC_SECRET_KEY: 'the-key-that-is-kept-in-a-safe-place' }
 const PEOPLE = 3

@@ -1,17 +1,6 @@
 // Programs that do harm at random moments: the same seed gives the same rounds, a failure says how to do it again.
 import { parseArgs } from 'node:util'
 
-/** A small generator (mulberry32): numbers from 0 to below 1. */
-export function randoms(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
 /** So many rounds of one kind, told line by line. `minutes`: how long what takes long takes; 0 = short. */
 export type Rounds<K> = (
   kind: K,

@@ -1,22 +1,17 @@
 // Requests of any kind, made of the list of routes: right ones, nearly right ones, and anything at all.
+
 import * as z from 'zod'
 import type { AnyRoute } from '../../src/controller/http/route.ts'
 import { EXPANDS, targetType, thing, things } from '../conventions/world.ts'
+import { mulberry32 } from '../kit/random.ts'
 import { GOOD } from './sweep.ts'
 
 /** The lifecycle runner's token. */
 export const RUNNER = 'runner-token-0123456789'
 
-/** Mulberry32: the same seed, the same requests. */
-export function dice(state: number) {
-  let at = state >>> 0
-  const next = (): number => {
-    at = (at + 0x6d2b79f5) >>> 0
-    let t = at
-    t = Math.imul(t ^ (t >>> 15), t | 1)
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
+/** The same seed, the same requests. */
+export function dice(seed: number) {
+  const next = mulberry32(seed)
   const below = (n: number): number => Math.floor(next() * n)
   return {
     below,

@@ -184,7 +184,7 @@ async function matches(
 }
 
 /** A number that is another one after every start of the machine. */
-export function bootNumber(): number {
+function bootNumber(): number {
   try {
     return crc32(fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'))
   } catch {
@@ -194,4 +194,4 @@ export function bootNumber(): number {
 }
 
 /** Milliseconds since the machine was started, the same for all its processes; never jumps with the wall clock. */
-export const upMs = (): number => Number(process.hrtime.bigint()) / 1e6
+const upMs = (): number => Number(process.hrtime.bigint()) / 1e6

@@ -1,6 +1,6 @@
 // Audio that a source lost without saying so, found by the clock.
 
-/** Shorter steps are the unrest of buffers, not lost audio. */
+/** Shorter steps are jitter of the buffers, not lost audio. */
 const LEAST_MS = 50
 /** A window has to be long and full enough that its best arrival was delayed by nothing but the source. */
 const WINDOW_MS = 1500

@@ -5,8 +5,8 @@ import { isSampleFormat } from '../audio/format.rules.ts'
 import type { LocalInterface } from '../inventory/alsa.ts'
 import type { Service } from '../proc/bell.ts'
 import { createBell } from '../proc/bell.ts'
-import { captureDevice, streamFormat } from './devices.ts'
 import type { Feeds } from './feeds.ts'
+import { captureRequest } from './request.ts'
 import type { CaptureRights } from './rights.rules.ts'
 import type { Want } from './slot.ts'
 import { type StandbySettings, type StandbyWish, standbyWish } from './standby.rules.ts'
@@ -78,7 +78,7 @@ export class Standby implements Service {
         if (!this.#stopping) feeds.standby(want)
       } catch (e) {
         // A bad template, or no device list: takes do not depend on it, and it is tried again.
-        log.warn('no device open for the meters', errorFields(e))
+        log.warn('could not open a device for metering; retrying in 30 s', errorFields(e))
         feeds.standby(undefined)
       }
       await this.#bell.wait(LOOK_MS)
@@ -104,19 +104,14 @@ export class Standby implements Service {
     return this.#want?.want
   }
 
-  async #wantOf({ asked, device: name, interfaceRef }: StandbyWish, settings: Settings): Promise<Want> {
+  async #wantOf({ asked, device, interfaceRef }: StandbyWish, settings: Settings): Promise<Want> {
     const { childEnv: env, clock, feeds } = this.#deps
     const { captureCommand: command, captureRights: rights, meterBackend } = settings
     const backend = meterBackend === 'synthetic' ? 'alsa' : meterBackend
-    const argsTemplate = settings.meterArgsTemplate ?? settings.captureArgsTemplate
-    const template = argsTemplate === undefined ? {} : { argsTemplate }
-    const request = { ...template, backend, command, device: name, env, rights, seconds: ENDLESS_SECONDS }
-    return {
-      asked: streamFormat(backend, asked),
-      device: captureDevice(request, clock),
-      hardware: await feeds.hardware(backend, name),
-      how: [backend, command, argsTemplate].join(' '),
-      interfaceRef,
+    const request = {
+      ...{ argsTemplate: settings.meterArgsTemplate ?? settings.captureArgsTemplate, asked, backend, command },
+      ...{ device, env, rights, seconds: ENDLESS_SECONDS },
     }
+    return { ...(await captureRequest(request, { clock, feeds })), interfaceRef }
   }
 }

@@ -9,7 +9,7 @@ import { isInUse, type LocalInterface } from '../inventory/alsa.ts'
 import { collectInventory, type InventoryOptions } from '../inventory/inventory.ts'
 import { hearDevice } from '../meters/print.ts'
 import { judgeLevels } from './level.rules.ts'
-import { askAgent, JUDGED_SECONDS, refusedFix } from './told.ts'
+import { askAgent, JUDGED_SECONDS, refusedFix } from './levelmemory.ts'
 
 const LOOK_MS = 250
 const SETTINGS_FILE = '/etc/roomtone/recorder-agent.env'

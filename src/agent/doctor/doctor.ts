@@ -17,7 +17,7 @@ import type { InventoryOptions } from '../inventory/inventory.ts'
 import { devicePresent } from './devices.ts'
 import { takesWaiting } from './takes.ts'
 
-export interface AgentDoctor {
+interface AgentDoctor {
   config: AgentConfig
   /** How the device does. */
   hear(signal: AbortSignal): DeviceFindings | Promise<DeviceFindings>

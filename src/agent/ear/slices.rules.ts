@@ -37,7 +37,7 @@ const LEAST_LIKENESS = 0.8
 /** Fainter channels are not compared. */
 const COMPARED_DBFS = -115
 
-export const dbOf = (power: number): number =>
+const dbOf = (power: number): number =>
   power > 0 ? Math.min(LOUDEST_DBFS, Math.max(SILENT_DBFS, 10 * Math.log10(power))) : SILENT_DBFS
 
 /** Samples of a spectrum: a fifth of a second, or the next size there is a transform for. */

@@ -75,7 +75,7 @@ function readFile(file: string): Uint8Array {
 }
 
 /** Bytes of a model, which are the expected ones, and their SHA-256 (hex). @throws ModelUnusable */
-export function readModel({ file, name, sha256: expected }: DeepModel): { bytes: Uint8Array; sha256: string } {
+function readModel({ file, name, sha256: expected }: DeepModel): { bytes: Uint8Array; sha256: string } {
   const bytes = file === undefined ? assetBytes(EMBEDDED_KEY) : readFile(file)
   const sha256 = createHash('sha256').update(bytes).digest('hex')
   if (expected !== undefined && sha256 !== expected)

@@ -18,7 +18,9 @@ export async function finishTake(ctx: JobContext, job: OwnedJob, delivery: Deliv
     await delivery.cancel()
     return keep(ctx, job, 'job_already_completed')
   }
-  if (job.state.offered) await offer(ctx, job)
+  const { custody } = job.command
+  // A controller that may not know the recording is told what it is; if it refuses that for good, it refuses the upload, too.
+  if (job.state.offered && custody) await untilAnswered(ctx, () => ctx.link.offer(custody))
   const refusal = await delivery.finish()
   if (refusal) return keep(ctx, job, refusal.reason, refusal.status)
   const { chunkTotal } = job.state
@@ -27,20 +29,16 @@ export async function finishTake(ctx: JobContext, job: OwnedJob, delivery: Deliv
   await release(ctx, job)
 }
 
-/**
- * Tells a controller that may not know the recording what it is. What is refused for good is left to the upload, which is
- * refused then as well. Throws only the abort.
- */
-async function offer(ctx: JobContext, job: OwnedJob): Promise<void> {
-  const note = job.command.custody
-  for (let attempt = 1; note !== undefined; attempt++) {
+/** Asks until the controller has answered, or refuses for good. Throws only the abort. */
+async function untilAnswered(ctx: JobContext, ask: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
     ctx.signal.throwIfAborted()
     try {
-      return await ctx.link.offer(note)
+      return await ask()
     } catch (e) {
-      const failure = e instanceof LinkError ? e : new LinkError(String(e))
-      if (!failure.transient && failure.status !== 401 && failure.status !== 403) return
-      await pauseBeforeRetry(ctx, attempt, !failure.transient)
+      const { status, transient } = LinkError.of(e)
+      if (!transient && status !== 401 && status !== 403) return
+      await pauseBeforeRetry(ctx, attempt, !transient)
     }
   }
 }
@@ -79,15 +77,6 @@ export async function reportEnd(ctx: JobContext, job: OwnedJob, delivery: Delive
 
 async function tellEnd(ctx: JobContext, job: OwnedJob, end: 'cancelled' | 'failed', reason: string): Promise<void> {
   const tellIt = end === 'cancelled' ? ctx.link.reportCancelled : ctx.link.reportFailed
-  for (let attempt = 1; ; attempt++) {
-    ctx.signal.throwIfAborted()
-    try {
-      return await tellIt.call(ctx.link, job.id, headerReason(reason))
-    } catch (e) {
-      const failure = e instanceof LinkError ? e : new LinkError(String(e))
-      // Already ended or deleted on the controller: nothing left to report.
-      if (!failure.transient && failure.status !== 401 && failure.status !== 403) return
-      await pauseBeforeRetry(ctx, attempt, !failure.transient)
-    }
-  }
+  // A refusal says that the job has ended or was deleted on the controller: nothing is left to report.
+  await untilAnswered(ctx, () => tellIt.call(ctx.link, job.id, headerReason(reason)))
 }

@@ -58,7 +58,7 @@ async function inTurn({ ctx, job, onProgress, output, signal }: Sending): Promis
     await ctx.link.upload({ ...about, jobId: job.id, onProgress, path: filePath, recordingId }, signal)
     return undefined
   } catch (e) {
-    return e instanceof LinkError ? e : new LinkError(String(e))
+    return LinkError.of(e)
   } finally {
     done()
   }

@@ -1,14 +1,14 @@
 import type { AgentJob } from '../../wire/recordings.ts'
 import { isSampleFormat } from '../audio/format.rules.ts'
-import { captureDevice, streamFormat } from '../capture/devices.ts'
 import { refOf } from '../capture/hardware.rules.ts'
+import { captureRequest } from '../capture/request.ts'
 import type { Want } from '../capture/slot.ts'
 import type { JobContext } from './owned.ts'
 
 type Command = AgentJob['command']
 
 /** The part of a command that says which device is opened, and how. */
-export type Opens = Pick<
+type Opens = Pick<
   Command,
   'captureBackend' | 'captureDevice' | 'captureFormat' | 'captureSampleRate' | 'captureSystemRef'
 >
@@ -30,17 +30,17 @@ export async function wantOf(
 ): Promise<Want> {
   const { captureBackend, captureDevice: name, captureFormat, captureSampleRate: rate, captureSystemRef: ref } = command
   if (!isSampleFormat(captureFormat)) throw new Error(`capture_format_not_supported: ${captureFormat}`)
-  const backend = captureBackend ?? settings.captureBackend
   const { captureArgsTemplate: argsTemplate, captureCommand, captureRights: rights } = settings
-  const template = argsTemplate === undefined ? {} : { argsTemplate }
-  const request = { ...template, backend, command: captureCommand, device: name, env, rights, seconds }
-  const device = captureDevice({ ...request, locate: () => locate(command) }, clock)
-  const hardware = await feeds.hardware(backend, ref?.startsWith('hw:') ? ref : name)
-  return {
-    asked: streamFormat(backend, { channels, format: captureFormat, rate }),
-    device,
-    hardware,
-    how: [backend, captureCommand, argsTemplate].join(' '),
-    interfaceRef: ref ?? refOf(hardware) ?? name,
+  const request = {
+    ...{
+      argsTemplate,
+      asked: { channels, format: captureFormat, rate },
+      backend: captureBackend ?? settings.captureBackend,
+    },
+    ...{ command: captureCommand, device: name, env, rights, seconds },
+    hardware: ref?.startsWith('hw:') ? ref : undefined,
+    locate: () => locate(command),
   }
+  const want = await captureRequest(request, { clock, feeds })
+  return { ...want, interfaceRef: ref ?? refOf(want.hardware) ?? name }
 }

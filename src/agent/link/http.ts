@@ -125,7 +125,7 @@ export function guardUrl(url: URL, allowInsecure: boolean): void {
 }
 
 /** One context for the life of the link. @throws LinkError naming the file that cannot be used. */
-export function trusting(trust: Trust): tls.SecureContext {
+function trusting(trust: Trust): tls.SecureContext {
   try {
     return secureContext(trust)
   } catch (e) {

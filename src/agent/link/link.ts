@@ -137,6 +137,11 @@ export class LinkError extends UserError {
     this.retryAfterMs = retryAfterMs
   }
 
+  /** Whatever was thrown, as a failure of the link: what is none counts as no answer. */
+  static of(e: unknown): LinkError {
+    return e instanceof LinkError ? e : new LinkError(String(e))
+  }
+
   /** Worth trying again: no answer, time-outs, throttling, server trouble, an unreadable answer. */
   get transient(): boolean {
     return this.status === undefined || this.status >= 500 || this.status === 408 || this.status === 429

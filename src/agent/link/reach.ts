@@ -18,7 +18,7 @@ const QUICK_MS = 15_000
 /** How often the other address is looked at while this one answers: its term may be higher. */
 const LOOK_MS = 60_000
 
-export interface Reached extends Http {
+interface Reached extends Http {
   /** The highest term seen; 0 where there is no second box. */
   term(): number
 }

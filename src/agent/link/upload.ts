@@ -1,9 +1,11 @@
 // Sends one take: asks for the offset, streams the rest, stops when the controller has answered.
+
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import * as fsp from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { checksumOf } from '../../kernel/checksum.ts'
 import type { Answer } from '../../kernel/http.ts'
 import { faultWords } from '../../kernel/words.ts'
 import { HEADERS } from '../../wire/headers.ts'
@@ -100,7 +102,7 @@ function nextOffset(answer: Answer, offset: number): number | undefined {
 async function confirm({ digests, file, signal }: Sending, stat: fs.Stats, answer: Answer): Promise<void> {
   const { checksum } = readData('the upload', answer, StoredAnswer).file
   const [, base64 = ''] = /:(.+):/.exec(await digests(file.path, stat, signal)) ?? []
-  const ours = `sha256:${Buffer.from(base64, 'base64').toString('hex')}`
+  const ours = checksumOf(Buffer.from(base64, 'base64').toString('hex'))
   if (checksum.toLowerCase() !== ours) throw new LinkError('the controller stored other bytes than were sent')
 }
 

@@ -60,7 +60,7 @@ interface Denoising {
   push(samples: Float32Array): Promise<Cut[]>
 }
 
-export function createDenoising(denoiser: Denoiser): Denoising {
+function createDenoising(denoiser: Denoiser): Denoising {
   let run: Running | undefined
   return {
     begin: ({ index, pieceSamples }) => {

@@ -44,7 +44,7 @@ const SOURCES = {
   },
 } as const satisfies Record<string, Source>
 
-export type Sort = keyof typeof SOURCES
+type Sort = keyof typeof SOURCES
 export const isSort = (type: string): type is Sort => Object.hasOwn(SOURCES, type)
 export const searched = (sort: Sort): Source => SOURCES[sort]
 

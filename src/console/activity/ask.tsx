@@ -9,7 +9,7 @@ import { classes, Loading, Name } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 
-export interface AskProps {
+interface AskProps {
   close(): void
   confirm(): void
   error: Error | null

@@ -17,7 +17,7 @@ import { may } from '../app/may.rules.ts'
 import { ApiError } from './api.ts'
 
 /** What makes a read old: changes of a kind. Messages on their way are told of among the settings, and far more often. */
-export type Topic = ChangeKind | 'notifications'
+type Topic = ChangeKind | 'notifications'
 
 export const topicOf = ({ id, kind }: Change): Topic =>
   kind === 'settings' && id?.startsWith('notifications/') ? 'notifications' : kind

@@ -2,7 +2,7 @@ import type { Interface, Node } from '../../wire/nodes.ts'
 import type { Job, Recording, RecordingStart } from '../../wire/recordings.ts'
 
 /** Where the sound of a take is; `missing`: none has come, and nobody is at it any more. */
-export type Sound = 'coming' | 'deleted' | 'here' | 'missing' | 'queued' | 'running'
+type Sound = 'coming' | 'deleted' | 'here' | 'missing' | 'queued' | 'running'
 
 const UNDER_WAY: ReadonlySet<Job['status']> = new Set(['queued', 'running', 'stop_requested'])
 

@@ -13,7 +13,7 @@ interface Wanted {
   told: boolean
 }
 
-export interface Meters {
+interface Meters {
   add(
     canvas: HTMLCanvasElement,
     wanted: Wanted,

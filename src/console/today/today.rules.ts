@@ -39,7 +39,7 @@ export function microphones(capture: Capture, word: (n: number) => string): stri
 }
 
 /** What stands against an occurrence as it is, or is foreseen of it. */
-export type Danger = ForesightKind | Risk
+type Danger = ForesightKind | Risk
 
 /** What a risk is called once it is foreseen. */
 const FORESEEN: Record<Risk, ForesightKind> = {

@@ -1,5 +1,5 @@
 export const STEPS = ['password', 'site', 'room'] as const
-export type Step = (typeof STEPS)[number]
+type Step = (typeof STEPS)[number]
 
 /** The step an address names; without one the password, for who may choose it. */
 export function stepOf(named: string | null, choosesPassword: boolean): Step {

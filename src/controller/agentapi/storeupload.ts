@@ -1,4 +1,5 @@
 import * as path from 'node:path'
+import { checksumOf } from '../../kernel/checksum.ts'
 import { place } from '../../kernel/durable.ts'
 import { Fail } from '../../kernel/fail.ts'
 import type { Ids } from '../../kernel/ids.ts'
@@ -97,7 +98,7 @@ function renditionOf(parts: StoreUploadParts, upload: Upload, got: Received): St
   const { alone, chunk, rendition } = upload
   if (!alone || !chunk || rendition !== 'raw') return rendition
   const others = stored(parts, upload).filter((row) => row.rendition !== 'raw')
-  const own = others.every((row) => row.rendition === 'primary' && row.checksum === checksumOf(got))
+  const own = others.every((row) => row.rendition === 'primary' && row.checksum === checksumOf(got.sha256))
   return own ? 'primary' : 'raw'
 }
 
@@ -128,8 +129,6 @@ export async function storeUpload(
   }
 }
 
-const checksumOf = ({ sha256 }: Received): string => `sha256:${sha256}`
-
 /** The files already stored of the same take or chunk. */
 const stored = ({ chunks, recordings }: StoreUploadParts, { chunk, recordingId }: Upload) =>
   chunk ? chunks.files(recordingId).filter((file) => file.index === chunk.index) : recordings.files(recordingId)
@@ -144,7 +143,7 @@ function claimed(parts: StoreUploadParts, upload: Arrived, got: Received): strin
   const whole = `${recordingId}${rendition === 'raw' ? '.raw' : ''}`
   const stem = `${folder}/${chunk ? chunkStem(recordingId, chunk.index, rendition) : whole}`
   const rows = stored(parts, upload)
-  const same = rows.find((row) => row.rendition === rendition && row.checksum === checksumOf(got))
+  const same = rows.find((row) => row.rendition === rendition && row.checksum === checksumOf(got.sha256))
   const own = same?.path.endsWith(`.${codec}`) ? [same.path] : []
   const stems = [stem, `${stem}.${got.sha256.slice(0, 12)}`, `${stem}.${parts.ids.uuid()}`]
   const taken = new Set(rows.map((row) => row.path).filter((name) => !own.includes(name)))
@@ -158,12 +157,12 @@ function attach(parts: StoreUploadParts, upload: Arrived, got: Received, file: s
   const job = acceptable(parts, before, { chunked: chunk !== undefined, jobId: announced.jobId, nodeId })
   const known = stored(parts, upload)
   const same = known.find((row) => row.rendition === upload.rendition)
-  if (same) checkReplacement(job, same, { checksum: checksumOf(got), sizeBytes: got.size }, now)
+  if (same) checkReplacement(job, same, { checksum: checksumOf(got.sha256), sizeBytes: got.size }, now)
   // A playable chunk may arrive after its raw one, when another chunk has completed the job already.
   else checkOtherRenditions(job, chunk ? known.filter((row) => row.rendition !== 'raw') : known, upload.rendition)
   const described: StoredFile = {
     cachePath: file,
-    checksum: checksumOf(got),
+    checksum: checksumOf(got.sha256),
     ...(announced.durationSeconds === undefined ? {} : { durationSeconds: announced.durationSeconds }),
     fileName: announced.fileName ?? path.basename(file),
     mimeType: CONTENT_TYPES[codec],

@@ -36,7 +36,7 @@ const NEWEST = 'a.at DESC, a.seq DESC'
 
 const during = (span: Span): Condition => ({ sql: DURING, params: { ...span } })
 
-export interface Found {
+interface Found {
   /** `total` is a lower bound. */
   bounded: boolean
   /** There is at least one more row after these. */

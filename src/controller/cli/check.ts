@@ -1,6 +1,7 @@
 // roomtone check: whether the database and every file it names are there and intact.
 
 import * as path from 'node:path'
+import { checksumOfFile } from '../../kernel/checksum.ts'
 import { systemClock } from '../../kernel/clock.ts'
 import { sizeOf } from '../../kernel/durable.ts'
 import { misuse } from '../../kernel/fail.ts'
@@ -8,8 +9,8 @@ import { counted } from '../../kernel/words.ts'
 import { orphans } from '../recordings/retention/orphans.ts'
 import type { Db } from '../store/db.ts'
 import { embedded, schemaOf } from '../store/migrate.ts'
-import { Elsewhere, remoteFiles } from './elsewhere.ts'
-import { checksumOf, type StoredFile, storedFiles } from './takes.ts'
+import { Elsewhere, remoteFiles } from './remotecheck.ts'
+import { type StoredFile, storedFiles } from './takes.ts'
 import { type ControllerFiles, ENVIRONMENT_HELP, interruption, openDatabase, progress, runVerb, say } from './verb.ts'
 
 const HELP = `usage: roomtone check [--deep | --database]
@@ -158,6 +159,6 @@ async function takeFault(
   const size = await sizeOf(file)
   if (size === undefined) return [`missing: ${relative}`]
   if (size !== sizeBytes) return [`damaged: ${relative} has ${size} bytes, was stored with ${sizeBytes}`]
-  if (deep && (await checksumOf(file, signal)) !== checksum) return [`damaged: ${relative} is not what was stored`]
+  if (deep && (await checksumOfFile(file, signal)) !== checksum) return [`damaged: ${relative} is not what was stored`]
   return []
 }

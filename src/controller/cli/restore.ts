@@ -17,7 +17,7 @@ import { checkDatabase } from '../store/backup.ts'
 import { DATABASE_SUFFIXES, Db, lockDirectory } from '../store/db.ts'
 import { embedded, schemaOf } from '../store/migrate.ts'
 import { fromDestinations } from './destinations.ts'
-import { fromChunks } from './rejoin.ts'
+import { fromChunks } from './refetchchunks.ts'
 import { copyTakes, either, fromDirectory, type Source, type TakesReport } from './takes.ts'
 import { type ControllerFiles, ENVIRONMENT_HELP, openDatabase, progress, runVerb, say } from './verb.ts'
 

@@ -4,6 +4,7 @@ import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { type Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { checksumOf } from '../../kernel/checksum.ts'
 import { hasCode, removeGently, sizeOf } from '../../kernel/durable.ts'
 import type { Db } from '../store/db.ts'
 import { Lister } from '../store/filter.ts'
@@ -104,12 +105,5 @@ export async function writeWithChecksum(file: string, from: Readable): Promise<s
     },
   })
   await pipeline(from, tap, createWriteStream(file, { mode: 0o640, flush: true }))
-  return `sha256:${hash.digest('hex')}`
-}
-
-/** Checksum of a stored file in the database's format. @throws AbortError once `signal` aborts */
-export async function checksumOf(file: string, signal?: AbortSignal): Promise<string> {
-  const hash = createHash('sha256')
-  await pipeline(createReadStream(file, { signal }), hash)
-  return `sha256:${hash.digest('hex')}`
+  return checksumOf(hash.digest('hex'))
 }

@@ -1,4 +1,4 @@
-// What a request shows of who sends it: a bearer token, a ticket in the address of audio, or the cookie of the console.
+// The credential that a request carries: a bearer token, a ticket in the address of audio, or the cookie of the console.
 import type { Context } from 'hono'
 import { isCookieToken, isTicket } from '../../crypto/token.ts'
 import { Fail } from '../../kernel/fail.ts'
@@ -6,7 +6,7 @@ import type { SessionCookie } from './cookie.ts'
 import { headerOf } from './incoming.ts'
 import type { AnyRoute } from './route.ts'
 
-export interface Credential {
+interface Credential {
   /** Its token; empty for a stranger. */
   bearer: string
   /** A browser sent the console's cookie, good or spoiled, and nothing beside it. */

@@ -5,7 +5,7 @@ import type { SqlValue } from '../store/db.ts'
 import { pageMeta } from './page.ts'
 
 /** Where a list goes on: behind the row with these keys, `offset` rows from its beginning when the page before was read. */
-export interface Position {
+interface Position {
   keys: readonly SqlValue[]
   offset: number
 }

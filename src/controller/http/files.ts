@@ -52,7 +52,7 @@ interface Sent {
 }
 
 /** Where the bytes of an answer come from. */
-export interface ByteSource {
+interface ByteSource {
   /** Called once the answer has a body; what it throws is the answer instead. */
   open(range: ByteRange): ReadableStream<Uint8Array> | Promise<ReadableStream<Uint8Array>>
   /** In place of an answer with the whole or a part of it, where there is one. */

@@ -53,7 +53,7 @@ const ERRORS: Record<string, [words: string, schema: keyof typeof ERROR_SCHEMAS]
 }
 
 /** What routes answer, known from their types: made when docs/ is (test/conventions/api.answers.ts). */
-export interface AnswerSchemas {
+interface AnswerSchemas {
   components: Record<string, Json>
   of(r: AnyRoute): Json | undefined
   /** Every reason of a refusal. */

@@ -9,7 +9,7 @@ const PIECE_BYTES = 256 * 1024
  * Reads a source up to 4 MiB ahead of its consumer, so that its delays and the client's do not add up. An error of the source
  * comes after what was read before it.
  */
-export class ReadAhead {
+class ReadAhead {
   private readonly source: AsyncIterator<Uint8Array>
   private readonly ahead: number
   private readonly queue: Uint8Array[] = []
@@ -83,7 +83,7 @@ export class ReadAhead {
   }
 }
 
-export interface Remote {
+interface Remote {
   /** Called when the answer is over; `whole`: all of it was passed on. */
   ended?: ((whole: boolean) => void) | undefined
   /** Called at the first byte; what it returns is called at the end. */

@@ -70,4 +70,4 @@ export function heartbeatRunner({ db, intervalSeconds, log, passes, url }: Parts
   }
 }
 
-export const HEARTBEAT_RUNNER = 'heartbeat'
+const HEARTBEAT_RUNNER = 'heartbeat'

@@ -4,10 +4,10 @@ import { alert as alertEn } from '../../wire/alerts.en.ts'
 import type { Severity } from '../../wire/health.ts'
 
 export const LANGUAGES = ['en', 'de'] as const
-export type Language = (typeof LANGUAGES)[number]
+type Language = (typeof LANGUAGES)[number]
 
 /** What a page of one link says. */
-export interface Page {
+interface Page {
   language: Language
   paragraph: string
   title: string

@@ -7,7 +7,7 @@ import { Lister, present, when } from '../store/filter.ts'
 import type { Covering } from './rules.rules.ts'
 
 /** A message to be queued. */
-export interface Queued {
+interface Queued {
   acknowledgeHash?: string | undefined
   channelId: string
   content: object

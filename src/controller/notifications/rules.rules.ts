@@ -50,7 +50,7 @@ const NEAR = 0.5
 const AS_NEAR = 0.9
 
 /** What somebody may have meant by a word, the most likely first. */
-export function nearest(word: string, known: Iterable<string>): string[] {
+function nearest(word: string, known: Iterable<string>): string[] {
   const pairs = pairsOf(word.toLowerCase())
   const others = [...known].map((one) => ({ likeness: likeness(pairs, pairsOf(one.toLowerCase())), one }))
   const least = Math.max(NEAR, AS_NEAR * Math.max(...others.map((other) => other.likeness)))
@@ -175,7 +175,7 @@ const MINUTE_MS = 60_000
 const minutesOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3))
 
 /** The end (Unix ms) of the quiet hours around an instant; undefined outside of them. */
-export function quietUntil({ from, timezone, to }: QuietHours, at: number, zones: Zones): number | undefined {
+function quietUntil({ from, timezone, to }: QuietHours, at: number, zones: Zones): number | undefined {
   const zone = zones(timezone)
   const today = zone.dayOf(at)
   const [begin, end] = [minutesOf(from), minutesOf(to)]

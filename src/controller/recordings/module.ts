@@ -53,7 +53,6 @@ export function createRecordings(base: Base, deps: Deps): Module<RecordingsApi> 
   const joiner = joinerOf(base, api, deps)
   const fileReaper = new FileReaper(path.join(config.SVC_RECORDING_CACHE_DIR, REMOVED))
   const policies = retentionPolicyStore(db)
-  const manifests = manifestsOf(base, api)
   events.on('chunk.stored', 'after', () => joiner.wake())
   const moved = failMoved({ ...api, audit: base.audit, nodes: deps.fleet.nodes })
   events.on('recording.deleted', 'within', ({ id }) => api.custody.deleted(id, iso(clock.now())))
@@ -70,17 +69,14 @@ export function createRecordings(base: Base, deps: Deps): Module<RecordingsApi> 
       joiner.runner(),
       chunkRelease(base, api),
       fileReaper.runner(),
-      manifests.runner,
+      manifestsOf(base, api),
     ],
     start: async () => {
       await sweepIncoming(config.SVC_RECORDING_CACHE_DIR)
       // A restart must not cost a running take its lease.
       api.leases.grace(iso(clock.now()))
     },
-    stop: async () => {
-      manifests.stop()
-      await joiner.stop()
-    },
+    stop: () => joiner.stop(),
   }
 }
 

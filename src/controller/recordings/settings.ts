@@ -12,7 +12,7 @@ export const RECORDING_SETTINGS = {
   ],
   SVC_LIBRARY_REDIRECT: [
     choice(false),
-    'whether people are sent to the destination for takes that are only there (1), instead of reading them through',
+    'redirect downloads of takes stored only at a destination (1), instead of streaming them through the controller',
   ],
   SVC_FFPROBE_COMMAND: [z.string().min(1).default('ffprobe'), 'program that reads format and length of a take'],
   SVC_AUDIO_PREVIEW_MAX_BYTES: [count(67_108_864), 'largest output of an audio tool, bytes'],

@@ -12,8 +12,8 @@ export interface Runner {
   /** The wall clock jumped by so many ms: shifts the times the runner holds in memory. */
   clockJumped?(by: number): void
   name: string
-  /** One pass; what it returns is shown as the last result. */
-  tick(now: string): unknown
+  /** One pass, until `signal` aborts: the controller stops then. What it returns is shown as the last result. */
+  tick(now: string, signal: AbortSignal): unknown
 }
 
 interface RunnerStatus {
@@ -48,6 +48,7 @@ interface Entry {
  */
 export class Ticker {
   private readonly clock: Clock
+  private readonly ending = new AbortController()
   private readonly log: Log
   private readonly timers = new Map<string, NodeJS.Timeout>()
   private readonly passes = new Set<Promise<void>>()
@@ -123,11 +124,17 @@ export class Ticker {
     return this.table.map(({ status }) => ({ ...status }))
   }
 
-  /** No new pass begins; resolves when the running ones are done. */
-  async stop(): Promise<void> {
+  /** No pass begins by itself any more, and the running ones are asked to end. */
+  end(): void {
+    this.ending.abort()
     this.started = false
     for (const { job } of this.table) job?.stop()
     for (const alarm of this.timers.values()) clearTimeout(alarm)
+  }
+
+  /** Resolves when the running passes are done, too. */
+  async stop(): Promise<void> {
+    this.end()
     await Promise.all(this.passes)
   }
 
@@ -136,7 +143,10 @@ export class Ticker {
       return runner.due?.()
     } catch (e) {
       // For example, the database is unavailable: the next regular pass asks again.
-      this.log.error('background runner could not tell its next due time', { runner: runner.name, ...errorFields(e) })
+      this.log.error('could not determine when a background runner is next due', {
+        runner: runner.name,
+        ...errorFields(e),
+      })
       return undefined
     }
   }
@@ -167,7 +177,7 @@ export class Ticker {
     status.running = true
     status.lastRunAt = iso(this.clock.now())
     try {
-      status.lastResult = await runner.tick(status.lastRunAt)
+      status.lastResult = await runner.tick(status.lastRunAt, this.ending.signal)
       status.lastError = undefined
     } catch (e) {
       // One bad pass must not end the process or the passes after it.

@@ -116,10 +116,7 @@ export function changeRoutes(parts: ChangeParts): AnyRoute[] {
 const ANY_TIME = iso(0)
 
 /** The authorization target of a schedule with this body, which may be malformed: see `placeOf`. */
-export function targetOf(
-  parts: { defaultInterfaceId: string | undefined; nodes: FleetApi['nodes'] },
-  body: unknown,
-): Target {
+function targetOf(parts: { defaultInterfaceId: string | undefined; nodes: FleetApi['nodes'] }, body: unknown): Target {
   const { nodeId } = Object(body) as { nodeId?: unknown }
   const node = typeof nodeId === 'string' ? parts.nodes.find(nodeId.trim(), ANY_TIME) : undefined
   // An unknown node is refused like a foreign one (ADR-0003).

@@ -36,7 +36,7 @@ export function migrate(db: Db, migrations: Migrations): number {
 export const schemaOf = (db: Db): number => db.raw.pragma('user_version', { simple: true }) as number
 
 /** The schema number of a database that an older version wrote; undefined when it is new or up to date. */
-export function outdated(db: Db, migrations: Migrations): number | undefined {
+function outdated(db: Db, migrations: Migrations): number | undefined {
   const have = schemaOf(db)
   return have > 0 && have < migrations.length ? have : undefined
 }

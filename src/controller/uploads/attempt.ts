@@ -1,8 +1,9 @@
 // One attempt at one item: first the checks that need no destination, then the driver.
-import { createHash } from 'node:crypto'
+
 import { createReadStream } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
+import { checksumOf, sha256Of } from '../../kernel/checksum.ts'
 import { Fail } from '../../kernel/fail.ts'
 import { faultWords } from '../../kernel/words.ts'
 import type { DestinationKind, UploadItem } from '../../wire/uploads.ts'
@@ -20,7 +21,7 @@ export interface Limits {
 }
 
 /** Who watches an attempt. */
-export interface Onlooker {
+interface Onlooker {
   /** It goes on; `percent`: how much of the file is on its way, where that is known. */
   progress(percent?: number): void
   signal: AbortSignal
@@ -46,7 +47,7 @@ export async function attempt(parts: AttemptParts, item: UploadItem, watch: Onlo
   const guard = withDeadlines(watch, parts.limits, source.size)
   try {
     const sha256 = await hashOf(source.file, guard)
-    if (item.checksum?.startsWith('sha256:') && item.checksum !== `sha256:${sha256}`)
+    if (item.checksum?.startsWith('sha256:') && item.checksum !== checksumOf(sha256))
       throw new DriverError('source_checksum_mismatch')
     const delivery = deliveryOf(parts, item, { file: source.file, sha256, size: source.size })
     const inParts = () => parts.multiparts.begun(item, delivery.remote)
@@ -116,18 +117,13 @@ async function locate(root: string, relative: string | undefined): Promise<{ fil
 }
 
 async function hashOf(file: string, { progress, signal }: Watch): Promise<string> {
-  const hash = createHash('sha256')
   const source = createReadStream(file, { highWaterMark: 1024 * 1024, signal })
   try {
-    for await (const chunk of source) {
-      hash.update(chunk as Buffer)
-      progress()
-    }
+    return await sha256Of(source, () => progress())
   } catch (e) {
     // What `progress` throws is no fault of the file.
     throw e === source.errored ? new DriverError('source_unreadable', faultWords(e)) : e
   }
-  return hash.digest('hex')
 }
 
 /** The watch with two more deadlines: for a lack of progress, and for the whole transfer. */

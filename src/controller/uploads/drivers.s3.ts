@@ -1,9 +1,11 @@
 // S3 and compatible services: one PUT for small files, parts for large ones, each with its SHA-256.
+
 import { createHash, type Hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import type { PutObjectCommandInput, S3Client, S3ClientConfig } from '@aws-sdk/client-s3'
+import { checksumOf } from '../../kernel/checksum.ts'
 import { limitAnswers, s3Settings } from '../../kernel/s3.ts'
 import { systemWords } from '../../kernel/words.ts'
 import type { S3Options } from '../../wire/uploads.ts'
@@ -93,7 +95,7 @@ async function deliver(
     ContentType: typeOf(delivery.remote.at(-1) ?? ''),
     Key: delivery.remote.join('/'),
     Metadata: {
-      checksum: `sha256:${delivery.sha256}`,
+      checksum: checksumOf(delivery.sha256),
       recording_id: delivery.recordingId,
       upload_queue_id: delivery.itemId,
     },

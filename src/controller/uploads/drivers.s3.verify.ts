@@ -1,6 +1,8 @@
 // Verifies an uploaded object: by the size and SHA-256 the service reports or, where it reports none, by reading it back.
+
 import type { Readable } from 'node:stream'
 import type { GetObjectCommandOutput, HeadObjectCommandOutput, S3Client } from '@aws-sdk/client-s3'
+import { checksumOf } from '../../kernel/checksum.ts'
 import type { ChecksumVerification } from '../../wire/uploads.ts'
 import { type Delivered, type Delivery, DriverError, type Watch } from './driver.ts'
 import { checkSize, mismatch, verifyByReading } from './readback.ts'
@@ -56,7 +58,7 @@ export async function verify(check: Check): Promise<Delivered> {
 
 const reported = ({ sha256 }: Delivery, status: ChecksumVerification['status']): ChecksumVerification => ({
   algorithm: 'sha256',
-  expected: `sha256:${sha256}`,
+  expected: checksumOf(sha256),
   method: 's3_checksum_sha256',
   status,
 })

@@ -30,16 +30,15 @@ const LONGEST_MS = 60_000
  * Puts manifests beside the takes at destinations (ADR-0043). An upload is done without its manifest; a destination that
  * refuses one is left alone for the rest of the pass.
  */
-export function uploadManifestRunner(parts: Parts): { runner: Runner; stop(): void } {
+export function uploadManifestRunner(parts: Parts): Runner {
   const { enabled, intervalSeconds, manifests } = parts
-  const ending = new AbortController()
-  const tick = async (now: string) => {
+  const tick = async (now: string, signal: AbortSignal) => {
     let written = 0
     for (const destinationId of manifests.destinationsDue(now))
-      if (!ending.signal.aborted) written += await pass(parts, destinationId, ending.signal, now)
+      if (!signal.aborted) written += await pass(parts, destinationId, signal, now)
     return { written }
   }
-  return { runner: { name: 'upload-manifests', enabled, intervalSeconds, tick }, stop: () => ending.abort() }
+  return { name: 'upload-manifests', enabled, intervalSeconds, tick }
 }
 
 /** @returns how many recordings are told of at the destination now */

@@ -90,12 +90,9 @@ export function createUploads(base: Base, deps: Deps): Module<UploadsApi> {
       ...uploadQueueRoutes({ enqueues, fallback: BUILT_IN.upload, queue, visibility, recordings }),
       ...uploadRunnerRoutes({ log, queue, visibility, uploader }),
     ],
-    runners: [uploader.runner(), beside.runner, backlog, ...beyond.runners],
+    runners: [uploader.runner(), beside, backlog, ...beyond.runners],
     start: () => beyond.library.start(),
     stop: async () => {
-      backlog.stop()
-      beyond.stop()
-      beside.stop()
       await uploader.stop()
       await beyond.library.stop()
     },
@@ -123,10 +120,6 @@ function libraryOf(
     library,
     multiparts,
     runners: [parts, search, presenceRunner({ db, isMoving: moves.isAny, library, takes })],
-    stop: () => {
-      search.stop()
-      parts.stop()
-    },
   }
 }
 

@@ -149,6 +149,10 @@ function bulk<T>(step: () => T): T {
     return step()
   } catch (e) {
     if (!(e instanceof Fail) || e.reason !== 'recording_not_cached') throw e
-    throw new Fail(e.status, e.reason, 'One or more recordings are not cached')
+    throw new Fail(
+      e.status,
+      e.reason,
+      'One or more recordings have no stored audio yet: leave them out, or wait until they are delivered',
+    )
   }
 }

@@ -1,6 +1,8 @@
 // Verifies an upload by reading it back at a bounded speed, counting and hashing it on the way.
+
 import { createHash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import { checksumOf } from '../../kernel/checksum.ts'
 import type { ChecksumVerification } from '../../wire/uploads.ts'
 import { type Delivery, DriverError, type Watch } from './driver.ts'
 
@@ -39,7 +41,7 @@ export async function verifyByReading(
     await pause(PAUSE_MS, undefined, { signal })
   }
   checkSize(read, { size })
-  const [expected, observed] = [`sha256:${sha256}`, `sha256:${hash.digest('hex')}`]
+  const [expected, observed] = [checksumOf(sha256), checksumOf(hash.digest('hex'))]
   if (observed !== expected) throw mismatch('the bytes read back from the destination are not those of the take')
   return { algorithm: 'sha256', expected, method: 'file_copy_sha256', observed, status: 'matched' }
 }

@@ -6,7 +6,7 @@ import type { DestinationStore } from './destinations.store.ts'
 const COUNTS_MS = 86_400_000
 
 /** Why takes under an upload policy would not be sent. */
-export interface Trouble {
+interface Trouble {
   destinationId: string
   destinationName: string
   reason: string

@@ -79,7 +79,7 @@ function aheadOf(asked: number, answered: number, date: string | undefined): num
   return (Math.max(0, asked - (theirs + 1000)) - Math.max(0, theirs - answered)) / 1000
 }
 
-export interface Reaching {
+interface Reaching {
   /** How far this clock is ahead of the controller's, seconds; undefined when none answers. */
   ahead(): Promise<number | undefined>
   /** Whether what answers is a controller. */

@@ -9,7 +9,7 @@ import type { Reached } from './controller.ts'
 import { fail, ok, skipped, warn } from './examine.ts'
 
 /** The second address a recorder knows. */
-export interface Second {
+interface Second {
   name: string
   url: string | undefined
 }

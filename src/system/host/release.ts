@@ -1,6 +1,8 @@
 // Verifies a downloaded release: its SHA-256 is in SHA256SUMS, which must be signed where there is a release key.
+
 import * as crypto from 'node:crypto'
 import * as fs from 'node:fs'
+import { sha256Of } from '../../kernel/checksum.ts'
 import { parseSums, SIGNATURE, SUMS } from './release.rules.ts'
 
 /** What came with a release. */
@@ -12,15 +14,8 @@ interface ReleaseProof {
   sums: string
 }
 
-/** SHA-256 of what comes, lower case hex. Rejects as the stream does. */
-async function digestOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
-  const hash = crypto.createHash('sha256')
-  for await (const chunk of bytes) hash.update(chunk)
-  return hash.digest('hex')
-}
-
 /** SHA-256 of a file, read in pieces. Rejects when it cannot be read. */
-export const digestOfFile = (file: string): Promise<string> => digestOf(fs.createReadStream(file))
+export const digestOfFile = (file: string): Promise<string> => sha256Of(fs.createReadStream(file))
 
 /** Ed25519 signature (64 bytes) of a list of checksums. @throws Error when the key (PEM) is not an Ed25519 private key */
 export const signSums = (sums: string, privateKey: string): Uint8Array =>

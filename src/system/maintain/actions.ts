@@ -137,13 +137,13 @@ const content = (file: string): string | undefined =>
   fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim() || undefined : undefined
 
 /** The token the agent uses: settings take precedence over the credential. Undefined when this box has none. */
-export function readToken(): string | undefined {
+function readToken(): string | undefined {
   const { [SETTING]: token, [`${SETTING}_FILE`]: file } = settingsOf()
   return token ?? content(file ?? CREDENTIAL)
 }
 
 /** The token in the settings or their file, to be restored; undefined: there is none, or a credential. */
-export function tokenInSettings(): string | undefined {
+function tokenInSettings(): string | undefined {
   const { [SETTING]: token, [`${SETTING}_FILE`]: file } = settingsOf()
   return file === undefined ? token : content(file)
 }
@@ -152,7 +152,7 @@ export function tokenInSettings(): string | undefined {
  * Writes it where the old one is. A credential stays, and is used again without this token. What is there already needs no
  * room on the disk.
  */
-export function putToken(token: string | undefined): void {
+function putToken(token: string | undefined): void {
   if (token === tokenInSettings()) return
   const file = settingsOf()[`${SETTING}_FILE`]
   if (file === undefined) writeEnvFile(PLACES.agentSettings, { [SETTING]: token })

@@ -5,8 +5,8 @@ import * as path from 'node:path'
 import { test } from 'node:test'
 import type { Opening } from '../../../src/agent/capture/bus.ts'
 import { judgeLevels } from '../../../src/agent/doctor/level.rules.ts'
+import { askAgent, createLevelMemory, levelText } from '../../../src/agent/doctor/levelmemory.ts'
 import { takesWaiting } from '../../../src/agent/doctor/takes.ts'
-import { askAgent, createTold, toldText } from '../../../src/agent/doctor/told.ts'
 import { lockDirectory } from '../../../src/agent/proc/lock.ts'
 import type { AudioLevel } from '../../../src/wire/meters.ts'
 import { scratchDir } from '../../kit/scratch.ts'
@@ -74,8 +74,8 @@ const OPENING: Opening = {
 test('a running agent answers at its lock: what it has open, and what it measured last', async () => {
   const dir = scratchDir('roomtone-told-')
   assert.equal(await askAgent(dir), undefined, 'none runs')
-  const told = createTold({ meterFlatlineDbfs: -90, meterSampleSeconds: 1 })
-  const lock = await lockDirectory(dir, () => toldText(told))
+  const told = createLevelMemory({ meterFlatlineDbfs: -90, meterSampleSeconds: 1 })
+  const lock = await lockDirectory(dir, () => levelText(told))
   const asked = async () => (await askAgent(dir))?.findings
   assert.equal((await asked())?.opens.status, 'skipped')
   told.listener.unavailable?.('hw:CARD=Desk,DEV=0', 'Device or resource busy')

@@ -1,19 +1,15 @@
 // Two rooms in numbers: what their microphones deliver at any hour of a year, and what it sounds like when a line is dead.
 // Sound pressure is made of Gaussian noise through one-pole filters (ventilation, traffic, speech, doors) and of sines (mains
 // hum, a fan's tone); microphones add their own noise, preamplifiers theirs, and the converter rounds to its bits.
+
 import type { PcmFormat, SampleFormat } from '../../../src/agent/audio/format.rules.ts'
+import { mulberry32 } from '../../kit/random.ts'
 
 export const RATE = 16_000
 
 /** Numbers that look random, the same for the same seed. */
 export function randoms(seed: number) {
-  let state = (seed * 2654435761) >>> 0 || 1
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let x = Math.imul(state ^ (state >>> 15), 1 | state)
-    x = (x + Math.imul(x ^ (x >>> 7), 61 | x)) ^ x
-    return ((x ^ (x >>> 14)) >>> 0) / 2 ** 32
-  }
+  const next = mulberry32((seed * 2654435761) >>> 0 || 1)
   const gauss = (): number => Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next())
   return { between: (a: number, b: number) => a + (b - a) * next(), chance: (p: number) => next() < p, gauss, next }
 }

@@ -1,9 +1,11 @@
 // Speech of two synthesisers and noise of fixed seeds: what the denoisers are judged on.
+
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import * as os from 'node:os'
 import * as path from 'node:path'
 import { FLOAT, fmtOf, PCM, wavFormat, wavHeader, wavHeadIn } from '../../../src/kernel/wav.rules.ts'
+import { mulberry32 } from '../../kit/random.ts'
 import { energy, RATE, type Samples } from './measures.ts'
 
 const SHORT = 'The meeting begins at nine. We will speak about the budget, and about the rooms on the second floor.'
@@ -82,20 +84,15 @@ export const SPEECH = speakers('short', SHORT)
 /** Where the range of loudness counts, which is that of several seconds. */
 export const TALK = speakers('long', LONG)
 
-/** Uniform in -1..1, the same for the same seed (mulberry32). */
-function random(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 31 - 1
-  }
+/** Uniform in -1..1, the same for the same seed. */
+function uniform(seed: number): () => number {
+  const next = mulberry32(seed)
+  return () => 2 * next() - 1
 }
 
 /** Half as much power per octave: five one-pole filters an octave or two apart. */
 function pink(length: number, seed: number): Samples {
-  const [next, poles] = [random(seed), [0.9994, 0.995, 0.97, 0.85, 0.5]]
+  const [next, poles] = [uniform(seed), [0.9994, 0.995, 0.97, 0.85, 0.5]]
   const state = poles.map(() => 0)
   return Float32Array.from({ length }, () => {
     const white = next()
@@ -115,7 +112,7 @@ export function hum(length: number, hz = 50): Samples {
 
 /** Low rushing and the tone of the blades. */
 function fan(length: number, seed: number): Samples {
-  const next = random(seed)
+  const next = uniform(seed)
   let low = 0
   return Float32Array.from({ length }, (_, i) => {
     low += 0.03 * (next() - low)

@@ -179,7 +179,7 @@ test('damaged and hostile manifests are told, and their takes are listed under t
   assert.match(stdout, /^11 takes found; 9 manifests damaged; 9 files without manifest\.$/m)
   for (const name of ['cut', 'empty', 'version', 'ids', 'outside', 'huge', 'nameless', 'lines', 'gone'])
     assert.match(stdout, new RegExp(`^damaged manifest: ad-hoc/${name}\\.wav \\(.+\\)$`, 'm'))
-  assert.match(stdout, /damaged manifest: ad-hoc\/gone\.wav \(its take is not there\)/)
+  assert.match(stdout, /damaged manifest: ad-hoc\/gone\.wav \(its audio file is missing\)/)
   const k = opened(on)
   assert.deepEqual(
     k.rows<{ name: string }>(`SELECT name FROM recordings WHERE folder = 'Rebuilt' ORDER BY 1`).map(({ name }) => name),
@@ -266,7 +266,7 @@ test('links lead nowhere, neither as folders nor in paths that a manifest names,
   assert.equal(status, 0, stderr)
   assert.match(stdout, /^2 takes found; 0 manifests damaged; 0 files without manifest\.$/m)
   for (const name of ['linked', 'ad-hoc/alias.wav'])
-    assert.match(stdout, new RegExp(`^a link, not followed: ${name}$`, 'm'))
+    assert.match(stdout, new RegExp(`^symbolic link, skipped: ${name}$`, 'm'))
   const k = opened(on)
   assert.deepEqual(k.rows(`SELECT path FROM recording_files WHERE recording_id = 'rec_b'`), [
     { path: 'ad-hoc/rec_b.flac' },
@@ -296,13 +296,13 @@ test('a manifest that claims the id of another take is not believed, whatever it
   forged('rec_a.other.mp3', 'primary', false, pattern(300))
   const { status, stderr, stdout } = rebuild(on)
   assert.equal(status, 0, stderr)
-  assert.match(stdout, /^3 manifests not believed, for another one says otherwise: both are named above\.$/m)
+  assert.match(stdout, /^3 manifests ignored because another contradicts them; both are named above\.$/m)
   for (const name of ['Algebra.mp3', 'Botanik.mp3'])
     assert.match(
       stdout,
-      new RegExp(`^contradicting manifests: ad-hoc/${name} and ad-hoc/rec_a\\..* tell of one recording`, 'm'),
+      new RegExp(`^conflicting manifests: ad-hoc/${name} and ad-hoc/rec_a\\..* describe the same recording`, 'm'),
     )
-  assert.match(stdout, /^contradicting manifests: .*ad-hoc\/rec_a\.other\.mp3/m)
+  assert.match(stdout, /^conflicting manifests: .*ad-hoc\/rec_a\.other\.mp3/m)
   const k = opened(on)
   const files = 'SELECT r.name, f.path FROM recordings r JOIN recording_files f ON f.recording_id = r.id'
   const rows = k.rows<{ name: string; path: string }>(`${files} ORDER BY f.path`)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { type Runner, Ticker } from '../../../src/controller/scheduler/ticker.ts'
 import { iso, systemClock } from '../../../src/kernel/clock.ts'
@@ -97,4 +98,28 @@ test('before the start, and for a runner that is switched off, nothing is resche
     await ticker.stop()
     assert.equal(made(), 0)
   }
+})
+
+test('at the end passes under way are told, none begins by itself, and the stop waits for them', async (t) => {
+  let begun = 0
+  let ended = false
+  const runner: Runner = {
+    name: 'long',
+    enabled: true,
+    intervalSeconds: 3600,
+    due: () => iso(0),
+    tick: async (_now, signal) => {
+      begun++
+      if (!signal.aborted) await once(signal, 'abort')
+      await new Promise((resolve) => setImmediate(resolve))
+      ended = true
+    },
+  }
+  const ticker = new Ticker(systemClock, quiet).add([runner])
+  t.after(() => ticker.stop())
+  ticker.start()
+  ticker.end()
+  assert.deepEqual([begun, ended], [1, false], 'modules stop while it ends')
+  await ticker.stop()
+  assert.deepEqual([begun, ended], [1, true])
 })

@@ -136,7 +136,10 @@ test('many are queued all or nothing', async () => {
   u.takes.recording('empty', { uploadPolicyIds: [policy] })
   const bulk = (recordingIds: string[]) => u.owner.post('/recordings/bulk-upload-queue', { recordingIds })
   const refused = await bulk([...ids, 'empty'])
-  assert.deepEqual([refused.status, refused.json.error], [409, 'One or more recordings are not cached'])
+  assert.deepEqual(
+    [refused.status, refused.json.error],
+    [409, 'One or more recordings have no stored audio yet: leave them out, or wait until they are delivered'],
+  )
   const unknown = await bulk([...ids, 'none'])
   assert.deepEqual([unknown.status, unknown.json.error], [404, 'One or more recordings are not visible'])
   assert.equal(u.k.rows('SELECT * FROM upload_queue').length, 0)

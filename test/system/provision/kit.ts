@@ -1,5 +1,7 @@
 // Setup files to begin with, and what of them can go wrong.
+
 import type { SetupEntry, SetupFile } from '../../../src/wire/provision.ts'
+import { mulberry32 } from '../../kit/random.ts'
 
 /** A token that is not like another one. */
 export const tokenOf = (n: number): string => `svc_bs_${String(n).padStart(43, 'b')}`
@@ -26,13 +28,8 @@ export const fileOf = (nodes: SetupEntry[], more: Partial<SetupFile> = {}): Setu
 
 export const bytesOf = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
 
-/** Numbers that are the same in every run (mulberry32). */
+/** Whole numbers that are the same in every run. */
 export function dice(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) % below
-  }
+  const next = mulberry32(seed)
+  return (below) => (next() * 2 ** 32) % below
 }

@@ -28,7 +28,7 @@ const RECEIVERS: Shaped = [
     (host) => `${host} ist diese Zentrale selbst: Nennen Sie die Adresse des Empfängers`,
   ],
   [/^(.+) could not be asked/, (host) => `${host} ließ sich nicht fragen: Prüfen Sie Adresse und Geheimnis`],
-  [/^the attempt was ended before (.+) had answered/, (host) => `Abgebrochen, bevor ${host} geantwortet hatte`],
+  [/^the attempt was cancelled before (.+) answered/, (host) => `Abgebrochen, bevor ${host} geantwortet hatte`],
   [
     /^the receiver did not answer within (.+) s/,
     (seconds) => `Der Empfänger antwortete nicht innerhalb von ${seconds} s`,

@@ -46,7 +46,7 @@ export function judgeBackup({ at, now, replicated, target }: BackupFacts): Findi
 }
 
 /** A background runner as the running controller tells of it. */
-export interface RunnerFacts {
+interface RunnerFacts {
   enabled: boolean
   intervalSeconds: number
   lastError?: string | undefined

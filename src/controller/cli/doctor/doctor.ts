@@ -15,9 +15,9 @@ import { lastBackup } from '../stamp.ts'
 import { type ControllerFiles, filesOf, installedConfig } from '../verb.ts'
 import { judgeBackup, judgeCertificate, judgeOffline, judgeUploads } from './controller.rules.ts'
 import { askDatabase, databaseIntegrity, databaseWritable, keyMatches, openedDatabase, ROOM } from './database.ts'
+import { judgeChannels, judgeLinks, judgeTold } from './notifications.rules.ts'
 import { pairChecks } from './pair.ts'
 import { runnersAlive } from './running.ts'
-import { judgeChannels, judgeLinks, judgeTold } from './told.rules.ts'
 
 const DAY_MS = 86_400_000
 

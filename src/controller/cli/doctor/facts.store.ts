@@ -1,7 +1,7 @@
 import { offlineBefore, STATUS } from '../../fleet/nodes/status.rules.ts'
 import type { Db } from '../../store/db.ts'
 import type { StuckUploads } from './controller.rules.ts'
-import type { FailingChannel, Told } from './told.rules.ts'
+import type { FailingChannel, Told } from './notifications.rules.ts'
 
 const RULES = `SELECT json_extract(r.choice, '$.types') AS types FROM notification_rules r
   JOIN notification_channels c ON c.id = r.channel_id WHERE r.enabled = 1 AND c.enabled = 1`

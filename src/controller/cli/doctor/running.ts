@@ -39,7 +39,7 @@ export async function runnersAlive(config: Config, signal: AbortSignal): Promise
   } catch (e) {
     if (!(e instanceof http.NoAnswer)) throw e
     if (config.tls?.clientCertMode === 'required')
-      return skipped('The controller answers nobody without a client certificate')
+      return skipped('The controller requires a client certificate, so it was not asked')
     return fail(`The controller does not answer at ${url}: ${e.message}`, startOrWhy(UNITS.controller))
   }
 }

@@ -1,5 +1,5 @@
 // Takes and manifests in a bucket. The list of objects is sorted: a manifest follows its take closely.
-import { createHash } from 'node:crypto'
+import { checksumOf, sha256Of } from '../../../kernel/checksum.ts'
 import { misuse } from '../../../kernel/fail.ts'
 import { textOf } from '../../../kernel/s3.ts'
 import { besideManifest, MAX_MANIFEST_BYTES } from '../../../wire/manifests.ts'
@@ -10,7 +10,7 @@ import { accountOf, placeOf } from '../../succession/place.rules.ts'
 import { segments } from '../../uploads/destinations.rules.ts'
 import { DriverError } from '../../uploads/driver.ts'
 import type { Bucket, BucketObject } from '../../uploads/drivers.s3.bucket.ts'
-import { damageOf, type Finding, parsedManifest, type Untold } from './findings.ts'
+import { damageOf, type Finding, parsedManifest, type Unlisted } from './findings.ts'
 
 export type BucketOptions = S3Options & { bucket: string; secretAccessKey: string }
 
@@ -35,7 +35,7 @@ export function bucketOf(text: string, config: Config): BucketOptions {
 }
 
 /** Every manifest below the prefix, and every take that has none. */
-export async function* bucketFindings(bucket: Bucket, prefix: string | undefined): AsyncGenerator<Finding | Untold> {
+export async function* bucketFindings(bucket: Bucket, prefix: string | undefined): AsyncGenerator<Finding | Unlisted> {
   const waiting = new Map<string, BucketObject>()
   let batch: Promise<Finding>[] = []
   const settled = async () => {
@@ -52,10 +52,10 @@ export async function* bucketFindings(bucket: Bucket, prefix: string | undefined
     if (batch.length === PARALLEL) yield* await settled()
     if (waiting.size <= WAITING + PARALLEL) continue
     yield* await settled()
-    yield* untold(waiting, WAITING)
+    yield* unlisted(waiting, WAITING)
   }
   yield* await settled()
-  yield* untold(waiting, 0)
+  yield* unlisted(waiting, 0)
 }
 
 /** A failure is told when the batch is awaited, not before. */
@@ -65,15 +65,15 @@ function begun<T>(work: Promise<T>): Promise<T> {
 }
 
 /** The oldest of those that wait, until `left` are left. */
-function* untold(waiting: Map<string, BucketObject>, left: number): Generator<Untold> {
+function* unlisted(waiting: Map<string, BucketObject>, left: number): Generator<Unlisted> {
   for (const [key, object] of waiting) {
     if (waiting.size <= left) return
     waiting.delete(key)
-    yield untoldOf(object)
+    yield unlistedOf(object)
   }
 }
 
-const untoldOf = ({ etag, key: place, modifiedAt, sizeBytes }: BucketObject): Untold => ({
+const unlistedOf = ({ etag, key: place, modifiedAt, sizeBytes }: BucketObject): Unlisted => ({
   ...{ etag, modifiedAt, place, sizeBytes },
 })
 
@@ -84,13 +84,13 @@ async function finding(
   takes: ReadonlyMap<string, BucketObject>,
 ): Promise<Finding> {
   const take = takes.get(place)
-  if (!take) return { damaged: 'its take is not there', place }
+  if (!take) return { damaged: 'its audio file is missing', place }
   if (object.sizeBytes > MAX_MANIFEST_BYTES) return { damaged: 'it is too large', place }
   try {
     const text = await textOf(await bucket.read(object.key), MAX_MANIFEST_BYTES)
     const { manifest, own } = parsedManifest(text)
     if (own.sizeBytes !== take.sizeBytes) return { damaged: 'its take has another size', place }
-    return { entries: [own], etag: take.etag, manifest, place, untold: untoldOf(take) }
+    return { entries: [own], etag: take.etag, manifest, place, unlisted: unlistedOf(take) }
   } catch (e) {
     // A store that does not answer ends it all; one object that it does not give is one that cannot be used.
     if (e instanceof DriverError && !OF_ONE_OBJECT.test(e.message)) throw e
@@ -101,12 +101,10 @@ const OF_ONE_OBJECT = /AccessDenied|InvalidObjectState|NoSuchKey/
 
 /** In the database's format. @throws DriverError when the store sends more than the list of it told */
 export async function checksumAt(bucket: Bucket, key: string, sizeBytes: number): Promise<string> {
-  const hash = createHash('sha256')
   let size = 0
-  for await (const piece of await bucket.read(key)) {
-    size += (piece as Buffer).length
+  const sha256 = await sha256Of(await bucket.read(key), (piece) => {
+    size += piece.length
     if (size > sizeBytes) throw new DriverError('s3_object_too_large', `${key} is longer than it was listed`)
-    hash.update(piece as Buffer)
-  }
-  return `sha256:${hash.digest('hex')}`
+  })
+  return checksumOf(sha256)
 }

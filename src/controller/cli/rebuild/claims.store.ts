@@ -6,7 +6,7 @@ import { idTail } from '../../uploads/queue.rules.ts'
 import type { Finding } from './findings.ts'
 
 /** A manifest that was read, with its files. */
-export type Told = Extract<Finding, { manifest: unknown }>
+export type ReadManifest = Extract<Finding, { manifest: unknown }>
 
 interface Claim {
   own: string
@@ -25,7 +25,7 @@ export function isNamedAfter(place: string, recordingId: string): boolean {
 const checksumsOf = ({ chunks, renditions }: TakeManifest): string[] =>
   [...renditions, ...(chunks?.files ?? [])].map(({ checksum }) => checksum)
 
-const claimOf = ({ manifest, place }: Told): Claim => ({
+const claimOf = ({ manifest, place }: ReadManifest): Claim => ({
   own: manifest.file.checksum,
   place,
   told: JSON.stringify(checksumsOf(manifest)),
@@ -57,7 +57,7 @@ export function claimStore(db: Db) {
      * The place of a manifest that says otherwise of the same recording; undefined, and noted, when none does. One whose file is
      * not named after its recording has to be told of by another one, where there is one.
      */
-    otherwise(found: Told): string | undefined {
+    otherwise(found: ReadManifest): string | undefined {
       const { id } = found.manifest.recording
       const [mine, known] = [claimOf(found), claim.get({ id })]
       const isNamed = isNamedAfter(found.place, id)
@@ -66,9 +66,10 @@ export function claimStore(db: Db) {
       return undefined
     },
     /** To be looked at when all others were. */
-    defer: (found: Told): void => void defer.run({ found: JSON.stringify(found) }),
+    defer: (found: ReadManifest): void => void defer.run({ found: JSON.stringify(found) }),
     /** Up to `limit` of what was deferred; none of them comes again. */
-    deferred: (limit: number): Told[] => deferred.all({ limit }).map(({ found }) => JSON.parse(found) as Told),
+    deferred: (limit: number): ReadManifest[] =>
+      deferred.all({ limit }).map(({ found }) => JSON.parse(found) as ReadManifest),
   }
 }
 export type ClaimStore = ReturnType<typeof claimStore>

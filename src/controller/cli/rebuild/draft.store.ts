@@ -12,7 +12,7 @@ const LARGE = [
   ...['recording_facets', 'upload_queue'],
 ]
 
-export interface Draft {
+interface Draft {
   db: Db
   /** Nothing is left of it. */
   discard(): Promise<void>
@@ -38,7 +38,7 @@ export async function openDraft(file: string, addon: object | undefined): Promis
   ])
     db.raw.pragma(pragma)
   migrate(db, embedded())
-  const restore = bared(db)
+  const restore = dropIndexesAndTriggers(db)
   return {
     db,
     discard: async () => {
@@ -57,7 +57,7 @@ export async function openDraft(file: string, addon: object | undefined): Promis
 }
 
 /** Takes away all triggers and the indexes of large tables. @returns what makes them again */
-function bared(db: Db): () => void {
+function dropIndexesAndTriggers(db: Db): () => void {
   const parts = db.raw
     .prepare<[string], { name: string; sql: string; type: string }>(
       `SELECT type, name, sql FROM sqlite_schema WHERE type = 'trigger'

@@ -10,12 +10,12 @@ export type Finding =
       manifest: TakeManifest
       place: string
       /** Its file, where nothing else will find it if the manifest is refused. */
-      untold?: Untold
+      unlisted?: Unlisted
     }
   | { damaged: string; place: string }
 
 /** A file that no manifest tells of. */
-export interface Untold {
+export interface Unlisted {
   /** As the store names the object. */
   etag?: string | null
   modifiedAt: number

@@ -6,7 +6,7 @@ import type { Db, Params } from '../../store/db.ts'
 type Entry = ChunkFile | RenditionFile
 
 /** A file that nothing is told of. */
-export interface UntoldFile {
+interface UnlistedFile {
   checksum: string
   durationSeconds: number
   id: string
@@ -18,7 +18,7 @@ export interface UntoldFile {
 }
 
 /** The folder of takes that nothing is told of. */
-const UNTOLD_FOLDER = 'Rebuilt'
+const UNLISTED_FOLDER = 'Rebuilt'
 
 const known = (table: string, name: string): string => `(SELECT id FROM ${table} WHERE id = @${name})`
 
@@ -141,8 +141,8 @@ export function rebuiltLibrary(db: Db, { remote }: { remote: boolean }) {
     /** Where its bytes are read from. */
     putCopy: (row: Params): void => void copy.run(row),
     /** A recording that is named after its file. */
-    putUntold({ id, name, recordedAt, durationSeconds, ...one }: UntoldFile, now: string): void {
-      recording.putBare({ id, name, folder: UNTOLD_FOLDER, recordedAt, durationSeconds, at: now })
+    putUnlisted({ id, name, recordedAt, durationSeconds, ...one }: UnlistedFile, now: string): void {
+      recording.putBare({ id, name, folder: UNLISTED_FOLDER, recordedAt, durationSeconds, at: now })
       const row = { ...one, details: null, durationSeconds, id, jobId: null, joined: 0, local, rendition: 'primary' }
       file.run({ ...row, storedAt: now })
     },

@@ -1,6 +1,8 @@
 // Takes and manifests on this disk. Nothing they say leads out of the takes directory: a file is where it was found.
+
 import * as fs from 'node:fs'
 import * as path from 'node:path'
+import { checksumOfFile } from '../../../kernel/checksum.ts'
 import {
   besideManifest,
   type ChunkFile,
@@ -10,9 +12,8 @@ import {
 } from '../../../wire/manifests.ts'
 import { CODECS } from '../../../wire/profiles.ts'
 import { onOneLine } from '../../../wire/scalars.ts'
-import { checksumOf } from '../takes.ts'
 import { say } from '../verb.ts'
-import { damageOf, type Finding, parsedManifest, type Untold } from './findings.ts'
+import { damageOf, type Finding, parsedManifest, type Unlisted } from './findings.ts'
 
 type Entry = ChunkFile | RenditionFile
 
@@ -34,7 +35,7 @@ async function* filesBelow(takes: string, linked: (name: string) => unknown = ()
 
 /** Every manifest, with those of its files that are there. */
 export async function* localFindings(takes: string): AsyncGenerator<Finding> {
-  const linked = (name: string) => say(`a link, not followed: ${onOneLine(name)}\n`)
+  const linked = (name: string) => say(`symbolic link, skipped: ${onOneLine(name)}\n`)
   for await (const name of filesBelow(takes, linked)) {
     const place = besideManifest(name)
     if (place !== undefined) yield await finding(takes, place)
@@ -45,7 +46,7 @@ async function finding(takes: string, place: string): Promise<Finding> {
   try {
     const { manifest, own } = parsedManifest(manifestText(path.join(takes, manifestPath(place))))
     const mine = await asItIs(takes, { ...own, path: place })
-    if (!mine) return { damaged: 'its take is not there', place }
+    if (!mine) return { damaged: 'its audio file is missing', place }
     const isChanged = mine.sizeBytes !== own.sizeBytes
     return { entries: [mine, ...others(takes, manifest, mine)], isChanged, manifest, place }
   } catch (e) {
@@ -79,7 +80,7 @@ async function asItIs(takes: string, own: Entry): Promise<Entry | undefined> {
   const sizeBytes = sizeThere(takes, own.path)
   if (sizeBytes === undefined) return undefined
   if (sizeBytes === own.sizeBytes) return own
-  return { ...own, checksum: await checksumOf(path.join(takes, own.path)), sizeBytes }
+  return { ...own, checksum: await checksumOfFile(path.join(takes, own.path)), sizeBytes }
 }
 
 /** The other files a manifest names, as far as they are there as it says; what lies beside a file itself counts more. */
@@ -103,7 +104,7 @@ const named = ({
 const keyOf = (entry: Entry): string => `${'index' in entry ? entry.index : ''} ${entry.rendition}`
 
 /** Takes that are not `known`, as names of the directory tell. */
-export async function* localUntold(takes: string, known: (place: string) => boolean): AsyncGenerator<Untold> {
+export async function* localUnlisted(takes: string, known: (place: string) => boolean): AsyncGenerator<Unlisted> {
   for await (const place of filesBelow(takes)) {
     if (!isTake(place) || known(place)) continue
     // A name that is not UTF-8 is not found by what was read of it.

@@ -1,5 +1,7 @@
 // Where takes and manifests are found: on this disk, or in a bucket that then is a destination of the new database.
+
 import * as path from 'node:path'
+import { checksumOfFile } from '../../../kernel/checksum.ts'
 import { iso, systemClock } from '../../../kernel/clock.ts'
 import type { Ids } from '../../../kernel/ids.ts'
 import { jsonLog } from '../../../kernel/log.ts'
@@ -12,15 +14,14 @@ import type { Db } from '../../store/db.ts'
 import { segments } from '../../uploads/destinations.rules.ts'
 import { destinationStore } from '../../uploads/destinations.store.ts'
 import { openBucket } from '../../uploads/drivers.s3.bucket.ts'
-import { checksumOf } from '../takes.ts'
 import type { ControllerFiles } from '../verb.ts'
 import { type BucketOptions, bucketFindings, checksumAt } from './bucket.ts'
-import type { Finding, Untold } from './findings.ts'
+import type { Finding, Unlisted } from './findings.ts'
 import type { RebuiltLibrary } from './library.store.ts'
-import { localFindings, localUntold } from './local.ts'
+import { localFindings, localUnlisted } from './local.ts'
 
 /** A file of a recording, and where it was found. */
-export interface Kept {
+interface Kept {
   entry: Pick<ChunkFile | RenditionFile, 'checksum' | 'path'> & { index?: number }
   etag?: string | null | undefined
   place: string
@@ -30,13 +31,13 @@ export interface Kept {
 export interface Place {
   close(): void
   /** Manifests, and takes without one; `settle` takes in what was given so far, before it is asked what is known. */
-  findings(library: RebuiltLibrary, settle: () => Promise<void>): AsyncGenerator<Finding | Untold>
+  findings(library: RebuiltLibrary, settle: () => Promise<void>): AsyncGenerator<Finding | Unlisted>
   /** Notes where a file lies, beyond its row. Call it inside a transaction. */
   keep(kept: Kept, library: RebuiltLibrary): void
   /** Whether the files are at a destination, and not on this disk. */
   remote: boolean
   /** What is found out about a file by reading it; `path` is the one it gets here. */
-  read(found: Untold, id: string): Promise<{ checksum: string; durationSeconds: number; path: string }>
+  read(found: Unlisted, id: string): Promise<{ checksum: string; durationSeconds: number; path: string }>
 }
 
 export function onDisk(takes: string): Place {
@@ -45,13 +46,13 @@ export function onDisk(takes: string): Place {
     async *findings(library, settle) {
       yield* localFindings(takes)
       await settle()
-      yield* localUntold(takes, library.knows)
+      yield* localUnlisted(takes, library.knows)
     },
     keep() {},
     remote: false,
     read: async ({ place }) => {
       const file = path.join(takes, place)
-      return { checksum: await checksumOf(file), durationSeconds: await secondsOf(file), path: place }
+      return { checksum: await checksumOfFile(file), durationSeconds: await secondsOf(file), path: place }
     },
   }
 }

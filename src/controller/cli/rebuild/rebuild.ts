@@ -14,9 +14,9 @@ import { codecOfPath } from '../../recordings/chunks/chunks.rules.ts'
 import { DATABASE_SUFFIXES, type Db, lockDirectory } from '../../store/db.ts'
 import { type ControllerFiles, ENVIRONMENT_HELP, progress, runVerb, say } from '../verb.ts'
 import { type BucketOptions, bucketOf } from './bucket.ts'
-import { type ClaimStore, claimStore, isNamedAfter, type Told } from './claims.store.ts'
+import { type ClaimStore, claimStore, isNamedAfter, type ReadManifest } from './claims.store.ts'
 import { openDraft } from './draft.store.ts'
-import type { Finding, Untold } from './findings.ts'
+import type { Finding, Unlisted } from './findings.ts'
 import { type RebuiltLibrary, rebuiltLibrary } from './library.store.ts'
 import { inBucket, onDisk, type Place } from './place.ts'
 
@@ -50,7 +50,7 @@ interface Counts {
   /** Manifests that could not be used. */
   damaged: number
   recordings: number
-  untold: number
+  unlisted: number
 }
 
 export const main = (args: string[]): Promise<number> =>
@@ -89,7 +89,7 @@ async function rebuild(files: ControllerFiles, bucket: BucketOptions | undefined
     if (counts.recordings === 0)
       throw misuse('Nothing was found to make a database of: nothing was changed. Check that this is the right place')
     draft.complete(tell)
-    noted(draft.db, counts)
+    auditRebuild(draft.db, counts)
     await draft.putInPlace(files.database)
     return counts
   } catch (e) {
@@ -112,7 +112,7 @@ interface Filling {
  * listed as if it had no manifest.
  */
 async function fill(db: Db, place: Place, tell: (line: string) => void): Promise<Counts> {
-  const counts: Counts = { changed: 0, contradicting: 0, damaged: 0, recordings: 0, untold: 0 }
+  const counts: Counts = { changed: 0, contradicting: 0, damaged: 0, recordings: 0, unlisted: 0 }
   const filling = { claims: claimStore(db), counts, db, library: rebuiltLibrary(db, place), place }
   let batch: Finding[] = []
   let seen = 0
@@ -121,7 +121,7 @@ async function fill(db: Db, place: Place, tell: (line: string) => void): Promise
     batch = []
     await takeIn(filling, found, (told) => isNamedAfter(told.place, told.manifest.recording.id))
     seen += found.length
-    tell(`manifests: ${seen} so far, ${counts.damaged} of them damaged; ${counts.untold} takes without`)
+    tell(`manifests: ${seen} so far, ${counts.damaged} of them damaged; ${counts.unlisted} takes without`)
   }
   const settle = async () => {
     await flush()
@@ -130,10 +130,10 @@ async function fill(db: Db, place: Place, tell: (line: string) => void): Promise
   }
   try {
     for await (const found of place.findings(filling.library, settle)) {
-      const untold = 'modifiedAt' in found
-      if (!untold) batch.push(found)
-      if (untold || batch.length === BATCH) await flush()
-      if (untold) await takeUntold(filling, found)
+      const unlisted = 'modifiedAt' in found
+      if (!unlisted) batch.push(found)
+      if (unlisted || batch.length === BATCH) await flush()
+      if (unlisted) await takeUnlisted(filling, found)
     }
     await settle()
   } finally {
@@ -143,37 +143,43 @@ async function fill(db: Db, place: Place, tell: (line: string) => void): Promise
 }
 
 /** Manifests in one transaction; those that are not `due` are looked at later. */
-async function takeIn(filling: Filling, batch: readonly Finding[], due: (told: Told) => boolean): Promise<void> {
+async function takeIn(
+  filling: Filling,
+  batch: readonly Finding[],
+  due: (told: ReadManifest) => boolean,
+): Promise<void> {
   const refused = filling.db.tx(() => batch.filter((found) => !put(filling, found, due)))
-  for (const found of refused) if ('untold' in found && found.untold) await takeUntold(filling, found.untold)
+  for (const found of refused) if ('unlisted' in found && found.unlisted) await takeUnlisted(filling, found.unlisted)
 }
 
 /** False, and said, when a manifest cannot be used. */
-function put(filling: Filling, found: Finding, due: (told: Told) => boolean): boolean {
+function put(filling: Filling, found: Finding, due: (told: ReadManifest) => boolean): boolean {
   const { claims, counts } = filling
   const isDue = 'damaged' in found || due(found)
   if (!isDue) claims.defer(found)
   if (!isDue) return true
-  const why = 'damaged' in found ? found.damaged : putOrWhy(filling, found)
+  const why = 'damaged' in found ? found.damaged : tryImport(filling, found)
   const shown = onOneLine(found.place)
   if (typeof why === 'string') {
     counts.damaged++
     say(`damaged manifest: ${shown} (${onOneLine(why)})\n`)
   } else if (why) {
     counts.contradicting++
-    say(
-      `contradicting manifests: ${shown} and ${onOneLine(why.other)} tell of one recording, and not of the same files\n`,
-    )
+    const both = `${shown} and ${onOneLine(why.other)}`
+    say(`conflicting manifests: ${both} describe the same recording but list different files\n`)
   }
   if ('isChanged' in found && found.isChanged) {
     counts.changed++
-    say(`not the length its manifest says, so it may be cut off: ${shown}\n`)
+    say(`length differs from its manifest, may be truncated: ${shown}\n`)
   }
   return why === undefined
 }
 
 /** Why it cannot be used: what is wrong with it, or where another one lies that says otherwise. */
-function putOrWhy({ claims, db, library, place }: Filling, found: Told): string | { other: string } | undefined {
+function tryImport(
+  { claims, db, library, place }: Filling,
+  found: ReadManifest,
+): string | { other: string } | undefined {
   const { entries, etag, manifest, place: where } = found
   const [own] = entries
   try {
@@ -192,8 +198,8 @@ function putOrWhy({ claims, db, library, place }: Filling, found: Told): string 
 }
 
 /** Lists a take that nothing is told of under the name of its file. */
-async function takeUntold({ counts, db, library, place }: Filling, found: Untold): Promise<void> {
-  counts.untold++
+async function takeUnlisted({ counts, db, library, place }: Filling, found: Unlisted): Promise<void> {
+  counts.unlisted++
   const name = onOneLine(path.basename(found.place)).slice(0, 200)
   say(`without manifest: ${onOneLine(found.place)}\n`)
   const [, named] = /^(rec_[0-9a-f-]{36})\./.exec(name) ?? []
@@ -204,22 +210,25 @@ async function takeUntold({ counts, db, library, place }: Filling, found: Untold
     mimeType: CONTENT_TYPES[codecOfPath(name) ?? 'wav'],
   }
   db.tx(() => {
-    library.putUntold(row, iso(systemClock.now()))
+    library.putUnlisted(row, iso(systemClock.now()))
     place.keep({ entry: read, etag: found.etag, place: found.place, recordingId: id }, library)
   })
 }
 
-function noted(db: Db, counts: Counts): void {
+/** `untold`: what audit rows call unlisted files since they were first written. */
+function auditRebuild(db: Db, { unlisted: untold, ...counts }: Counts): void {
   const entry = { action: 'controller.rebuilt', actor: systemActor('rebuild'), outcome: 'succeeded' } as const
   const now = iso(systemClock.now())
-  db.tx(() => audit(db, randomIds, 0).write({ ...entry, details: { ...counts }, target: { type: 'controller' } }, now))
+  db.tx(() =>
+    audit(db, randomIds, 0).write({ ...entry, details: { ...counts, untold }, target: { type: 'controller' } }, now),
+  )
 }
 
-function told({ changed, contradicting, damaged, recordings, untold }: Counts): number {
+function told({ changed, contradicting, damaged, recordings, unlisted }: Counts): number {
   const found = `${counted(recordings, 'take')} found; ${counted(damaged, 'manifest')} damaged`
-  say(`${found}; ${counted(untold, 'file')} without manifest.\n`)
+  say(`${found}; ${counted(unlisted, 'file')} without manifest.\n`)
   if (contradicting > 0)
-    say(`${counted(contradicting, 'manifest')} not believed, for another one says otherwise: both are named above.\n`)
+    say(`${counted(contradicting, 'manifest')} ignored because another contradicts them; both are named above.\n`)
   if (changed > 0) say(`${counted(changed, 'file is', 'files are')} not as long as the manifest says: named above.\n`)
   return say('The database is rebuilt. Start the controller and create an owner; recorders join anew.\n')
 }

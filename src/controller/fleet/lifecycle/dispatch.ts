@@ -63,7 +63,12 @@ export class Dispatch {
 
   private track(job: LifecycleJob, work: Promise<unknown>): void {
     const tracked = work
-      .catch((e) => this.parts.log.error('lifecycle job result not recorded', { id: job.id, ...errorFields(e) }))
+      .catch((e) =>
+        this.parts.log.error('could not store the result of a lifecycle job: check the disk of the database', {
+          id: job.id,
+          ...errorFields(e),
+        }),
+      )
       .finally(() => this.underWay.delete(tracked))
     this.underWay.add(tracked)
   }
@@ -139,7 +144,7 @@ const PAUSE_MS = 1000
 type Outputs = Record<Stream, string>
 
 /** Stores the end of a run's output while it goes on. */
-export class Progress {
+class Progress {
   readonly #said: Outputs = { stderr: '', stdout: '' }
   readonly #write: (said: Outputs) => void
   #timer: NodeJS.Timeout | undefined

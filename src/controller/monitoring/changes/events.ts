@@ -33,7 +33,7 @@ const hasMoved = (before: readonly Pair[], now: readonly Pair[] = []): boolean =
   before.some((was) => !now.some(({ id, type }) => id === was.id && type === was.type))
 
 /** More changes than this wait for nobody: a client that is so far behind reads everything again. */
-export const MAX_WAITING = 1000
+const MAX_WAITING = 1000
 
 /**
  * The changes a person may see, `event: change` each; of one resource only the newest waits. Scope is decided when an event

@@ -20,7 +20,7 @@ import { type Arriving, type Coming, type Facts, isDoubted } from './risks.rules
 import { clashes } from './rivals.rules.ts'
 import { type Load, needOf } from './room.rules.ts'
 
-export interface ExamineParts {
+interface ExamineParts {
   claims: Pick<RecordingsApi['claims'], 'activeCaptures'>
   facts: FactStore
   meters: Pick<LiveApi['meters'], 'latest'>
@@ -29,7 +29,7 @@ export interface ExamineParts {
 }
 
 /** What is the same for all takes of a pass. */
-export interface Surroundings {
+interface Surroundings {
   /** Whether this was told before: then it takes more to be over. */
   isTold: (kind: ForesightKind, scheduleId: string) => boolean
   now: string

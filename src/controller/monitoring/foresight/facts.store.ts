@@ -9,7 +9,7 @@ const MAX_DUE = 20_000
 /** Standing events of a recorder that are read. */
 const MAX_TOLD = 20
 
-export interface DueRow {
+interface DueRow {
   id: string
   nodeId: string | null
 }
@@ -26,7 +26,7 @@ export interface StandingRow {
 }
 
 /** An event of a recorder. */
-export interface Told {
+interface Told {
   details: Record<string, unknown>
   openedAt: string
 }

@@ -3,7 +3,7 @@ export const TELL_AFTER_MS = 25_000
 /** And is gone so long before it is over. */
 export const OVER_AFTER_MS = 60_000
 
-export type Held = 'gone' | 'there'
+type Held = 'gone' | 'there'
 
 interface Entry {
   /** When it has lasted. */

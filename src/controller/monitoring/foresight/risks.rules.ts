@@ -215,7 +215,7 @@ function destination({ troubles }: Facts): Foreseen[] {
 }
 
 /** What stands against the controller's own part in the takes of the day; earliest first. */
-export interface House {
+interface House {
   /** ISO; undefined without TLS. */
   certificateUntil: string | undefined
   /** Undefined when the file system does not tell. */

@@ -5,7 +5,7 @@ import { type ActiveCapture, admit } from '../../recordings/library/conflicts.ru
 const PATIENCE_MS = 60_000
 
 /** What a take asks of its recorder; Unix ms. */
-export interface Wish {
+interface Wish {
   interfaceId: string | undefined
   selection: number[] | undefined
   startAt: number
@@ -13,7 +13,7 @@ export interface Wish {
 }
 
 /** Until when what is asked for is taken; undefined when that is not known. */
-export interface Clash {
+interface Clash {
   until: number | undefined
 }
 

@@ -9,7 +9,7 @@ export interface Load {
   startAt: number
 }
 
-export interface Need {
+interface Need {
   /** Whether the take would fit if it were the only one. */
   aloneFits: boolean
   /** With those before it that are not delivered by then. */

@@ -32,7 +32,7 @@ const sameDevice = (a: Fault, b: Fault): boolean => a.device === b.device && a.i
  * Those of the standing faults of a recorder that it has not told again since its start. Judged by the order of arrival and by the
  * controller's clock: that of a box that boots may be anywhere.
  */
-export function notToldAgain(faults: readonly Fault[], start: Pick<Start, 'doc' | 'heardAt'>): Fault[] {
+function notToldAgain(faults: readonly Fault[], start: Pick<Start, 'doc' | 'heardAt'>): Fault[] {
   const isAgain = ({ doc, repeatedAt }: Fault) =>
     doc > start.doc || (repeatedAt !== null && repeatedAt >= start.heardAt)
   const again = faults.filter(isAgain)

@@ -198,7 +198,7 @@ function writer(db: Db, judge: (id: string, now: string) => void, events: Events
 }
 
 /** Why an event is over without a person's doing. */
-export interface Recovery {
+interface Recovery {
   by: string
   details?: Record<string, unknown> | undefined
   reason: string

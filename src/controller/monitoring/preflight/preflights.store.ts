@@ -14,7 +14,7 @@ interface Row {
 }
 
 /** A preflight that is told of, and whose take is over. */
-export interface Standing {
+interface Standing {
   eventId: string
   scheduleId: string
 }

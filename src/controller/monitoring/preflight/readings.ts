@@ -12,7 +12,7 @@ import { keepsApart, messagesOf, severityOf, verdictsOf, type Wanted, wantedOf }
 import type { PreflightStore } from './preflights.store.ts'
 import type { PrintStore } from './prints.store.ts'
 
-export const TYPE = 'foresight.preflight'
+const TYPE = 'foresight.preflight'
 const ACTOR = systemActor('foresight')
 
 type Told<K extends SoundReading['kind']> = Extract<SoundReading, { kind: K }>

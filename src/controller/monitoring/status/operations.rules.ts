@@ -10,7 +10,7 @@ export interface Volume {
 
 /** How runs of schedules end, as the audit names them; a missed one has failed. */
 export const RUN_OUTCOMES = ['succeeded', 'deferred', 'skipped', 'failed'] as const
-export type RunOutcome = (typeof RUN_OUTCOMES)[number]
+type RunOutcome = (typeof RUN_OUTCOMES)[number]
 export type RunTally = Record<RunOutcome, number>
 
 /** Of the controller as a whole. */

@@ -22,7 +22,7 @@ export function toldOf({ alias, lastSeenAt, name, plannedAt }: Waiting, at: numb
   }
 }
 
-export interface End {
+interface End {
   details: Record<string, unknown>
   reason: string
   /** What became of the recording, for people. */

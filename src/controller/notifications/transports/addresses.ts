@@ -21,7 +21,7 @@ const INNER = {
 /** Whether the address belongs to a private network, to this machine, or to nobody on the internet. */
 export const isInner = (address: string): boolean => INNER[familyOf(address)].check(address, familyOf(address))
 
-export interface Limits {
+interface Limits {
   /** Whether addresses of private networks and of this machine are admitted. */
   allowPrivate: boolean
   /** The controller itself: its origins, and the port it listens on. */

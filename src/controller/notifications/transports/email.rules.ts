@@ -2,7 +2,7 @@
 import { redacted } from '../../../kernel/redact.ts'
 
 /** What the mail library tells of a failure. */
-export interface MailFault {
+interface MailFault {
   code?: string | undefined
   /** The command that failed: MAIL FROM, RCPT TO, DATA, AUTH ... */
   command?: string | undefined
@@ -16,13 +16,13 @@ export interface MailFault {
   timeoutType?: string | undefined
 }
 
-export interface Refusal {
+interface Refusal {
   recipient?: string | undefined
   response?: string | undefined
   responseCode?: number | undefined
 }
 
-export interface Verdict {
+interface Verdict {
   final: boolean
   words: string
 }

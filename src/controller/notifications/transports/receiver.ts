@@ -11,7 +11,7 @@ const MAX_ANSWER_BYTES = 64 * 1024
 const TEMPORARY = [408, 425, 429]
 const GONE = 410
 
-export interface Post {
+interface Post {
   body: string
   headers: Record<string, string>
   /** http or https. */
@@ -54,7 +54,7 @@ function callFault(e: unknown, host: string): TransportError {
   if (e instanceof Refused) return new TransportError(e.message, { cause: e })
   // Node refuses to send what is no header or no address.
   if (!(e instanceof NoAnswer)) return new TransportError(`${host} could not be asked: check address and secret`)
-  if (e.reason === 'aborted') return new TransportError(`the attempt was ended before ${host} had answered`)
+  if (e.reason === 'aborted') return new TransportError(`the attempt was cancelled before ${host} answered`)
   const words = tlsFault(e.cause, host)
   if (words !== undefined) return new TransportError(words, { cause: e })
   return new TransportError(e.message.includes(host) ? e.message : `${host}: ${e.message}`, { cause: e })

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import * as path from 'node:path'
+import { checksumOf } from '../../../kernel/checksum.ts'
 import { type Clock, iso } from '../../../kernel/clock.ts'
 import { place } from '../../../kernel/durable.ts'
 import type { Ids } from '../../../kernel/ids.ts'
@@ -91,7 +92,9 @@ export class Joiner {
 
   /** Something may be due now; called after the commit that says so. */
   wake(): void {
-    this.run().catch((e) => this.parts.log.error('chunks could not be joined', errorFields(e)))
+    this.run().catch((e) =>
+      this.parts.log.error('internal error: the chunk-join pass failed. Please report this', errorFields(e)),
+    )
   }
 
   /** Joins until nothing is due; returns how many. A call during a pass makes it check once more. */
@@ -193,7 +196,7 @@ export class Joiner {
     const extension = path.extname(first.path)
     const stem = path.join(path.dirname(path.dirname(first.path)), set.recordingId + (group === 'raw' ? '.raw' : ''))
     const names = ['', `.${joined.sha256.slice(0, 12)}`, `.${ids.uuid()}`].map((mark) => stem + mark + extension)
-    const same = rows.find((row) => row.checksum === `sha256:${joined.sha256}` && names.includes(row.path))
+    const same = rows.find((row) => row.checksum === checksumOf(joined.sha256) && names.includes(row.path))
     const taken = new Set(rows.map((row) => row.path).filter((name) => name !== same?.path))
     return paths.claim(same ? [same.path, ...names] : names, taken)
   }
@@ -214,7 +217,7 @@ export class Joiner {
     const before = rows.find((row) => row.rendition === rendition)
     const replaced = recordings.attach(
       {
-        checksum: `sha256:${joined.sha256}`,
+        checksum: checksumOf(joined.sha256),
         details: joinedDetails(chunks.pieces(recordingId, sources)),
         durationSeconds: chunks.seconds(recordingId),
         joined: 1,
@@ -278,7 +281,7 @@ export class Joiner {
   private failed({ recordingId }: ChunkSet, why: string): void {
     const { chunks, db, health, log } = this.parts
     const now = this.now()
-    log.warn('chunks could not be joined', { recordingId, error: why })
+    log.warn('could not join the chunks of a recording; retrying', { recordingId, error: why })
     db.tx(() => {
       const set = chunks.find(recordingId)
       if (!set) return

@@ -37,7 +37,7 @@ const COMPLETED = `(EXISTS (SELECT 1 FROM recording_jobs j WHERE j.recording_id 
   AND NOT ${LACKS_CHUNKS} AND NOT (${LACKS_MASTERS})`
 
 /** What a recording refers to. */
-export interface References {
+interface References {
   recordingProfileId?: string | undefined
   retentionPolicyId?: string | undefined
   roomId?: string | undefined

@@ -6,7 +6,7 @@ import type { ActiveCapture } from '../library/conflicts.rules.ts'
 import type { JobStore } from './jobs.store.ts'
 
 /** What an agent states when it claims a job. */
-export interface ClaimRequest {
+interface ClaimRequest {
   /** The jobs it has, if stated. */
   holding?: readonly string[] | undefined
   /** It cannot open another device: only a job that joins a running capture may be claimed. */

@@ -5,7 +5,7 @@ import { Lister } from '../../store/filter.ts'
 import { type OfJob, undeliveredOf, undeliveredTotal } from './capture.rules.ts'
 
 /** What a recording tells of its job, of `recording_jobs j`. */
-export const OF_JOB = `json_object('command', json(j.command), 'startedAt', j.started_at, 'stopRequestedAt', j.stop_requested_at,
+const OF_JOB = `json_object('command', json(j.command), 'startedAt', j.started_at, 'stopRequestedAt', j.stop_requested_at,
     'completedAt', j.completed_at, 'progress', json(j.progress),
     'interfaceName', (SELECT alias FROM interfaces WHERE id = j.capture_interface),
     'names', json((SELECT json_group_object(idx, alias) FROM channels WHERE interface_id = j.capture_interface)),

@@ -18,7 +18,7 @@ import { gramQuery, gramsOf, searchText } from './search.rules.ts'
 import { behind, type Key, type Keyed, keyedColumns, type Walk, walkOf } from './walks.store.ts'
 
 /** Rows of one page by `seq`, and how many there are; a total that is not exact is a lower bound. */
-export interface Paged {
+interface Paged {
   exact: boolean
   /** Key and id of the last row: where the next page goes on. */
   last: readonly SqlValue[] | undefined

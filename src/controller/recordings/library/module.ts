@@ -12,7 +12,7 @@ import { boardRoutes } from '../jobs/board.routes.ts'
 import { jobControlRoutes } from '../jobs/control.routes.ts'
 import { jobExportRoutes } from '../jobs/export.routes.ts'
 import { retentionPolicyStore } from '../retention/policies.store.ts'
-import { retention } from '../retention/retention.runner.ts'
+import { retentionRunner } from '../retention/retention.runner.ts'
 import { retentionStore } from '../retention/retention.store.ts'
 import { waveformRoutes } from '../waveforms/waveforms.routes.ts'
 import { waveformStore } from '../waveforms/waveforms.store.ts'
@@ -39,7 +39,6 @@ interface LibraryApi {
 export function createLibrary(base: Base, deps: Deps): Module<LibraryApi> {
   const { clock, config, db, events, log, notifier } = base
   const waveforms = waveformStore(db)
-  const ageing = ageingOf(base, deps)
   const making = new Waveforms({
     clock,
     library: deps.uploads.library,
@@ -57,11 +56,8 @@ export function createLibrary(base: Base, deps: Deps): Module<LibraryApi> {
       ...waveformRoutes({ making, recordings: deps.recordings.recordings, waveforms }),
       ...jobRoutes(base, deps),
     ],
-    runners: [waveformRunner(waveforms, making), ageing.runner],
-    stop: async () => {
-      ageing.stop()
-      await making.stop()
-    },
+    runners: [waveformRunner(waveforms, making), ageingOf(base, deps)],
+    stop: () => making.stop(),
   }
 }
 
@@ -69,7 +65,7 @@ const ageingOf = (
   { audit, config, db, log }: Base,
   { clock, recordings: { openPlaybacks, paths, recordings }, uploads }: Deps,
 ) =>
-  retention({
+  retentionRunner({
     audit,
     batch: config.SVC_RETENTION_RUNNER_BATCH_SIZE,
     confirm: (id, signal) => uploads.library.confirm(recordings.files(id), signal),

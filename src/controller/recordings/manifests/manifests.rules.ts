@@ -34,7 +34,7 @@ export const retryAt = (now: string, attempts: number): string =>
 const FIELDS = Object.keys(ManifestRecording.shape) as (keyof ManifestRecording)[]
 
 /** What a manifest tells of the row the API shows. */
-export const toldOf = (recording: Recording): ManifestRecording =>
+export const manifestFields = (recording: Recording): ManifestRecording =>
   Object.fromEntries(
     FIELDS.map((field) => [field, recording[field]]).filter(([, value]) => value !== undefined),
   ) as unknown as ManifestRecording

@@ -34,23 +34,22 @@ const DRAFT = path.join(INCOMING, 'manifest.part')
 
 /**
  * Writes what is told of takes beside their files (ADR-0043), behind everything else: nobody waits for it, and what could not
- * be written is tried again. `stop` ends a pass after the current take.
+ * be written is tried again. A pass ends after the current take when the controller stops.
  */
-export function manifestRunner(parts: Parts): { runner: Runner; stop(): void } {
+export function manifestRunner(parts: Parts): Runner {
   const { batchSize, db, enabled, intervalSeconds, manifests } = parts
-  const ending = new AbortController()
-  const tick = async (now: string) => {
+  const tick = async (now: string, signal: AbortSignal) => {
     const waiting = manifests.due('', now, batchSize).length
     if (waiting < batchSize) db.tx(() => manifests.queueSome(batchSize - waiting), false)
     const pass: Pass = { dirs: new Set(), done: [], failed: [] }
     for (const one of manifests.due('', now, batchSize)) {
-      if (ending.signal.aborted) break
+      if (signal.aborted) break
       await attempt(parts, one, pass, now)
     }
     await settle(parts, pass, now)
     return { failed: pass.failed.length, written: pass.done.length }
   }
-  return { runner: { name: 'take-manifests', enabled, intervalSeconds, tick }, stop: () => ending.abort() }
+  return { name: 'take-manifests', enabled, intervalSeconds, tick }
 }
 
 async function attempt(parts: Parts, one: Queued, pass: Pass, now: string): Promise<void> {

@@ -2,7 +2,7 @@ import type { ChunkFile, RenditionFile } from '../../../wire/manifests.ts'
 import type { Db, Params } from '../../store/db.ts'
 import { present } from '../../store/filter.ts'
 import type { RecordingStore } from '../library/recordings.store.ts'
-import { type Described, listedChunks, type Queued, toldOf } from './manifests.rules.ts'
+import { type Described, listedChunks, manifestFields, type Queued } from './manifests.rules.ts'
 
 type Nullable<T> = { [K in keyof T]: T[K] | null }
 type FileRow = Nullable<Omit<RenditionFile, 'details' | 'joined'>> & { details: string | null; joined: number }
@@ -126,7 +126,7 @@ function describer(db: Db, recordings: Pick<RecordingStore, 'detailed' | 'find'>
       capture,
       chunks: chunksOf(id),
       node: nodeId === undefined ? undefined : node.get({ id: nodeId }),
-      recording: toldOf(recording),
+      recording: manifestFields(recording),
       renditions: files.all({ id }).map((file) => ({ ...detailed(file), joined: file.joined === 1 })),
       room: row && present({ ...row }),
       schedule: scheduleId === undefined ? undefined : schedule.get({ id: scheduleId }),

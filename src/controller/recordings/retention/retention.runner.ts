@@ -62,12 +62,11 @@ const SLICE = 100
 
 /**
  * Deletes stored takes by age, size and free disk, but never one that is still needed (docs/contract/recordings.md: Retention).
- * `stop` ends a pass after the current take.
+ * A pass ends after the current take when the controller stops.
  */
-export function retention(parts: Parts): { runner: Runner; stop(): void } {
-  const ending = new AbortController()
-  const running = { ...parts, signal: ending.signal }
-  const tick = async (now: string): Promise<Pass> => {
+export function retentionRunner(parts: Parts): Runner {
+  const tick = async (now: string, signal: AbortSignal): Promise<Pass> => {
+    const running = { ...parts, signal }
     const pass: Pass = { bytes: 0, deleted: 0, failed: 0 }
     for (const policy of parts.policies.deleting())
       await applyPolicy(running, parts.trusted() ? policy : { ...policy, maxAgeDays: null }, pass, now)
@@ -75,7 +74,7 @@ export function retention(parts: Parts): { runner: Runner; stop(): void } {
     return pass
   }
   const { enabled, intervalSeconds } = parts
-  return { runner: { name: 'retention', enabled, intervalSeconds, tick }, stop: () => ending.abort() }
+  return { name: 'retention', enabled, intervalSeconds, tick }
 }
 
 async function applyPolicy(parts: Running, policy: RetentionPolicy, pass: Pass, now: string): Promise<void> {

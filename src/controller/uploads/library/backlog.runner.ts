@@ -23,8 +23,7 @@ const [LOOKED, QUEUED] = [10_000, 50]
  * Queues masters and joined files of takes that a destination was sent before it kept the library, little by little: without
  * them it holds none of those takes.
  */
-export function backlogRunner({ audit, backlog, db, enqueues }: Parts): Runner & { stop(): void } {
-  const ending = new AbortController()
+export function backlogRunner({ audit, backlog, db, enqueues }: Parts): Runner {
   const queued = (recordingId: string, policyId: string, now: string): number => {
     const ids = enqueues.enqueueRest(recordingId, policyId, now).map(({ id }) => id)
     if (ids.length === 0) return 0
@@ -50,9 +49,9 @@ export function backlogRunner({ audit, backlog, db, enqueues }: Parts): Runner &
       const behind = backlog.step(walk, SLICE)
       return behind.reduce((sum, { policyId, recordingId }) => sum + queued(recordingId, policyId, now), 0)
     }, false)
-  const tick = async (now: string) => {
+  const tick = async (now: string, signal: AbortSignal) => {
     let recordings = 0
-    for (let looked = 0; looked < LOOKED && recordings < QUEUED && !ending.signal.aborted; looked += SLICE) {
+    for (let looked = 0; looked < LOOKED && recordings < QUEUED && !signal.aborted; looked += SLICE) {
       const found = step(now)
       if (found === undefined) break
       recordings += found
@@ -60,5 +59,5 @@ export function backlogRunner({ audit, backlog, db, enqueues }: Parts): Runner &
     }
     return { queued: recordings }
   }
-  return { name: 'library-backlog', enabled: true, intervalSeconds: EVERY_SECONDS, stop: () => ending.abort(), tick }
+  return { name: 'library-backlog', enabled: true, intervalSeconds: EVERY_SECONDS, tick }
 }

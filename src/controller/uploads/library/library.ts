@@ -13,15 +13,15 @@ import type { DestinationStore } from '../destinations.store.ts'
 import { DriverError } from '../driver.ts'
 import type { Damages } from './damages.ts'
 import { NotTheObject, Objects, type Presented } from './objects.s3.ts'
-import { begun, compared, resumed } from './resumed.ts'
+import { begun, compared, resumed } from './resumableread.ts'
 
 /** A stored file as its row describes it. */
-export interface RemoteFile extends FileId {
+interface RemoteFile extends FileId {
   sizeBytes: number
 }
 
 /** A file of a take on this disk, until it is given back. */
-export interface Borrowed {
+interface Borrowed {
   file: string
   giveBack(): Promise<void>
   size: number
@@ -44,11 +44,7 @@ const LENT = '.borrowed'
 const RETRY_SECONDS = '30'
 
 const damaged = (): Fail =>
-  new Fail(
-    502,
-    'library_damaged',
-    'This take is no longer where it was uploaded to, or something else is there in its place',
-  )
+  new Fail(502, 'library_damaged', 'This take is missing or changed at its destination: see the alert of the recording')
 const unreachable = (): Fail =>
   new Fail(503, 'library_unreachable', 'The destination that holds this take does not answer: try again in a while', {
     headers: { 'retry-after': RETRY_SECONDS },
@@ -213,10 +209,13 @@ export class Library {
   }
 
   /** Notes why a store could not be asked. @throws anything that is not about the store */
-  private silent({ destinationId }: Copy, e: unknown): void {
+  private silent({ destinationId, recordingId }: Copy, e: unknown): void {
     const about = e instanceof DriverError || (e instanceof Fail && e.status === 409)
     if (!about) throw e
-    this.parts.log.warn('take could not be read from its destination', { destinationId, error: (e as Error).message })
+    this.parts.log.warn('could not read a take from its destination; trying other copies', {
+      ...{ destinationId, recordingId },
+      error: (e as Error).message,
+    })
   }
 
   private async fetch(objects: Objects, copy: Copy, place: string, signal: AbortSignal): Promise<number> {

@@ -8,7 +8,7 @@ import type { Damages } from './damages.ts'
 import type { Library } from './library.ts'
 import type { MoveStore, Sought } from './moves.store.ts'
 import { NotTheObject, type Objects } from './objects.s3.ts'
-import { compared } from './resumed.ts'
+import { compared } from './resumableread.ts'
 
 interface Parts {
   copies: Pick<CopyStore, 'reopen'>
@@ -34,17 +34,16 @@ const MOST_SILENT = 3
  * Looks for the copies of a destination that was given another endpoint or bucket: what is there counts again, what is not is
  * sent again. What the store says nothing of is asked for again, until all of it is known.
  */
-export function movesRunner(parts: Parts): Runner & { stop(): void } {
-  const ending = new AbortController()
-  const tick = async (now: string) => {
+export function movesRunner(parts: Parts): Runner {
+  const tick = async (now: string, signal: AbortSignal) => {
     const done = { looked: 0, missing: 0, unanswered: 0 }
     for (const move of parts.moves.all()) {
-      const one = await pass(parts, move, now, ending.signal)
+      const one = await pass(parts, move, now, signal)
       for (const what of ['looked', 'missing', 'unanswered'] as const) done[what] += one[what]
     }
     return done
   }
-  return { name: 'library-moves', enabled: true, intervalSeconds: EVERY_SECONDS, stop: () => ending.abort(), tick }
+  return { name: 'library-moves', enabled: true, intervalSeconds: EVERY_SECONDS, tick }
 }
 
 async function pass(parts: Parts, move: Move, now: string, signal: AbortSignal) {

@@ -22,8 +22,7 @@ const DAY_MS = 86_400_000
  * Takes back uploads in parts that were begun here and never ended: of an upload in parts that nobody completes a store keeps
  * every part. Only keys this controller began are looked at, only what is older than a day, and none that is being sent.
  */
-export function multipartRunner({ audit, db, library, log, multiparts }: Parts): Runner & { stop(): void } {
-  const ending = new AbortController()
+export function multipartRunner({ audit, db, library, log, multiparts }: Parts): Runner {
   const takenBack = (destinationId: string, key: string, count: number, now: string): void =>
     db.tx(() =>
       audit.write(
@@ -39,13 +38,13 @@ export function multipartRunner({ audit, db, library, log, multiparts }: Parts):
         now,
       ),
     )
-  const tick = async (now: string) => {
+  const tick = async (now: string, signal: AbortSignal) => {
     const before = new Date(Date.parse(now) - DAY_MS)
     let count = 0
     for (const one of multiparts.old(before.toISOString(), BATCH)) {
-      if (ending.signal.aborted) break
+      if (signal.aborted) break
       try {
-        const n = await library.at(one.destinationId).takeBack(one.key, before, ending.signal)
+        const n = await library.at(one.destinationId).takeBack(one.key, before, signal)
         if (n > 0) takenBack(one.destinationId, one.key, n, now)
         count += n
         multiparts.done(one)
@@ -57,5 +56,5 @@ export function multipartRunner({ audit, db, library, log, multiparts }: Parts):
     }
     return { takenBack: count }
   }
-  return { name: 'upload-parts', enabled: true, intervalSeconds: EVERY_SECONDS, stop: () => ending.abort(), tick }
+  return { name: 'upload-parts', enabled: true, intervalSeconds: EVERY_SECONDS, tick }
 }

@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
-import { pipeline } from 'node:stream/promises'
+import { checksumOfFile } from '../../../kernel/checksum.ts'
 import { hasCode, sizeOf } from '../../../kernel/durable.ts'
 import { FILE_HELD } from '../../recordings/library/held.rules.ts'
 import type { Runner } from '../../scheduler/ticker.ts'
@@ -57,9 +55,7 @@ export function presenceRunner({ db, isMoving, library, takes }: Parts): Runner 
 async function foundAgain(library: Parts['library'], takes: string, row: Row): Promise<void> {
   const file = path.join(takes, row.path)
   if ((await sizeOf(file)) !== row.sizeBytes) return
-  const hash = createHash('sha256')
-  await pipeline(createReadStream(file), hash)
-  if (`sha256:${hash.digest('hex')}` === row.checksum) library.here(row)
+  if ((await checksumOfFile(file)) === row.checksum) library.here(row)
 }
 
 async function isMissing(takes: string, { path: relative }: Row): Promise<boolean> {

@@ -17,6 +17,12 @@ const open = async (k: Kit, principal: { token: string | undefined }) => {
   return { cancel: feed.cancel, next: () => feed.event('meter') as Promise<Seen>, response }
 }
 
+/** Waits until it is so, but no longer than 10 s: what is asserted then says what is wrong. */
+async function settled(isSo: () => boolean): Promise<void> {
+  const end = performance.now() + 10_000
+  while (!isSo() && performance.now() < end) await new Promise((resolve) => setImmediate(resolve))
+}
+
 const second = (n: number): string => new Date(Date.parse('2026-03-02T09:00:00.000Z') + n * 1000).toISOString()
 
 test('the stream is server-sent events and says so before anything has happened', async () => {
@@ -197,11 +203,12 @@ test('of a crowd that asks at once only so many are let in, and a place is free 
   assert.ok(Number(refused[0]?.headers.get('retry-after')) > 0)
   const [first, ...others] = answers.filter((answer) => answer.status === 200)
   await first?.body?.cancel()
-  while (k.streams.count() === 16) await new Promise((resolve) => setImmediate(resolve))
+  await settled(() => k.streams.count() < 16)
   const next = await ask()
   assert.equal(next.status, 200)
   await Promise.all([next, ...others].map((answer) => answer.body?.cancel()))
-  while (k.streams.count() > 0) await new Promise((resolve) => setImmediate(resolve))
+  await settled(() => k.streams.count() === 0)
+  assert.equal(k.streams.count(), 0)
   await server.close()
   await k.close()
 })
@@ -215,10 +222,12 @@ test('clients that go before the first byte keep no place', async () => {
     http.get(`${server.url}/meter-events`, { headers }).on('error', () => {}),
   )
   // The decision is written before the answer begins: they go in between.
-  while (begun(' allowed') === 0) await new Promise((resolve) => setImmediate(resolve))
+  await settled(() => begun(' allowed') > 0)
+  assert.ok(begun(' allowed') > 0)
   for (const request of requests) request.destroy()
-  while (begun('.succeeded succeeded') < begun(' allowed') || k.streams.count() > 0)
-    await new Promise((resolve) => setImmediate(resolve))
+  await settled(() => begun('.succeeded succeeded') === begun(' allowed') && k.streams.count() === 0)
+  assert.equal(begun('.succeeded succeeded'), begun(' allowed'), 'each of them has ended')
+  assert.equal(k.streams.count(), 0)
   const next = await open(k, k.as('admin'))
   await next.cancel()
   await server.close()
@@ -246,7 +255,8 @@ test('a client that has gone is forgotten; HEAD opens nothing', async () => {
   assert.match(greeting.toString(), /^retry/)
   assert.equal(k.streams.count(), 1)
   request.destroy()
-  while (k.streams.count() > 0) await new Promise((resolve) => setImmediate(resolve))
+  await settled(() => k.streams.count() === 0)
+  assert.equal(k.streams.count(), 0)
   assert.equal((await fetch(`${server.url}/meter-events`, { method: 'HEAD', headers })).status, 200)
   assert.equal(k.streams.count(), 0)
   await server.close()

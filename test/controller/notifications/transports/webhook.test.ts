@@ -141,7 +141,7 @@ test('whoever asked can end an attempt', async (t) => {
   const ending = new AbortController()
   const { url } = await receiver(t, () => ending.abort())
   const refused = await refusal(webhookTransport({ url }, KEY, base()), {}, ending.signal)
-  assert.match(refused.message, /^the attempt was ended before 127\.0\.0\.1:\d+ had answered$/)
+  assert.match(refused.message, /^the attempt was cancelled before 127\.0\.0\.1:\d+ answered$/)
   assert.equal(refused.final, false)
 })
 

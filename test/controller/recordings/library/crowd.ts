@@ -1,17 +1,16 @@
 // A small crowd of recordings with everything mixed, and what a list or a facet should say of them by looking at each.
+
 import type { Visibility } from '../../../../src/controller/http/visibility.ts'
 import { recordingStore } from '../../../../src/controller/recordings/library/recordings.store.ts'
 import type { Facet, Recording, RecordingFilters } from '../../../../src/wire/recordings.ts'
 import type { Kit } from '../../../kit/kit.ts'
+import { mulberry32 } from '../../../kit/random.ts'
 import { takes } from './takes.ts'
 
 /** The same numbers in every run. */
 export function dice(seed: number) {
-  let state = seed
-  const roll = (below: number): number => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
-  }
+  const next = mulberry32(seed)
+  const roll = (below: number): number => Math.floor(next() * below)
   return {
     roll,
     of: <T>(values: readonly T[]): T => values[roll(values.length)] as T,

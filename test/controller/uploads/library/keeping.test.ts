@@ -300,7 +300,10 @@ test('on an empty disk the database serves the whole library, and learns that no
   for (const [i, bytes] of onDisk.entries()) writeFileSync(path.join(w.root, `ad-hoc/rec_${i}.mp3`), bytes)
   const copies = copyStore(w.k.db)
   const again = { here: (file: FileId) => w.k.db.tx(() => copies.here(file)), notHere: () => false }
-  await presenceRunner({ db: w.k.db, isMoving: () => false, library: again, takes: w.root }).tick(w.k.now())
+  await presenceRunner({ db: w.k.db, isMoving: () => false, library: again, takes: w.root }).tick(
+    w.k.now(),
+    new AbortController().signal,
+  )
   assert.deepEqual(w.recording('rec_0').held, ['local', w.destinationId])
   assert.deepEqual(w.recording('rec_2').held, [w.destinationId])
 })

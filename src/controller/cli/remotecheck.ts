@@ -7,18 +7,18 @@ import { Lister } from '../store/filter.ts'
 import { type Copy, copyStore } from '../uploads/copies.store.ts'
 import { DriverError } from '../uploads/driver.ts'
 import { NotTheObject, Objects } from '../uploads/library/objects.s3.ts'
-import { compared, resumed } from '../uploads/library/resumed.ts'
+import { compared, resumed } from '../uploads/library/resumableread.ts'
 import { openedDestinations } from './destinations.ts'
 import type { StoredFile } from './takes.ts'
 
-export interface RemoteFile extends StoredFile {
+interface RemoteFile extends StoredFile {
   /** 1 where a destination that can be read is believed to have it. */
   held: number
   recordingId: string
 }
 
 /** What reading a file found: it is whole somewhere, no copy of it is, or none that may be could be read. */
-export type Outcome = 'damaged' | 'sound' | 'unread'
+type Outcome = 'damaged' | 'sound' | 'unread'
 
 const SLICE = 500
 // Files in a row that a destination could not be asked for, before it is left alone for the rest of the run.

@@ -1,17 +1,18 @@
 // The controller changes from box to box while everything records: no second is lost, no schedule runs twice. As a program:
-// scripts/node test/e2e/takeovers.ts [--rounds 20] [--seed N] [--kind cut] [--together 1]
+// scripts/node test/e2e/takeover.campaign.ts [--rounds 20] [--seed N] [--kind cut] [--together 1]
 import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Job, Recording } from '../../src/wire/recordings.ts'
 import { executable } from '../kit/executable.ts'
 import { freePort } from '../kit/prometheus.ts'
+import { mulberry32 } from '../kit/random.ts'
 import { s3Server } from '../kit/s3.ts'
 import { Agent, Controller, House, until } from '../kit/whole.ts'
 import { Box, sharedBy } from './boxes.ts'
-import { type Cable, layCable } from './cable.ts'
-import { randoms, runRounds } from './rounds.ts'
+import { runRounds } from './rounds.ts'
 import { assertExact, framesOf, readWav } from './sound.ts'
+import { type Cable, layCable } from './tcpproxy.ts'
 import { gapsInLog } from './told.ts'
 
 /** `cut`: nobody reaches the box any more, nor it the bucket, and it runs on. `frozen`: it stands still, and wakes. */
@@ -242,7 +243,7 @@ async function play(place: Place, { atMs, scheduleMs }: Round, name: string): Pr
 }
 
 export async function rounds(kind: Kind, count: number, seed: number, tell: (line: string) => void): Promise<void> {
-  const random = randoms(seed + KINDS.indexOf(kind))
+  const random = mulberry32(seed + KINDS.indexOf(kind))
   const undo: (() => unknown)[] = []
   try {
     const place = await settle(kind, random, undo)

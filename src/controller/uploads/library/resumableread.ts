@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { backoff } from '../../../kernel/backoff.ts'
+import { checksumOf } from '../../../kernel/checksum.ts'
 import type { ByteRange } from '../../http/files.ts'
 import { NotTheObject } from './objects.s3.ts'
 
@@ -56,7 +57,7 @@ export async function* compared(
   for await (const piece of source) {
     hash.update(piece)
     left -= piece.length
-    if (left === 0 && `sha256:${hash.digest('hex')}` !== checksum) throw new NotTheObject('it holds other bytes')
+    if (left === 0 && checksumOf(hash.digest('hex')) !== checksum) throw new NotTheObject('it holds other bytes')
     yield piece
   }
 }

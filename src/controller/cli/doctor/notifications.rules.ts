@@ -37,7 +37,7 @@ export function judgeTold({ people, rules }: Told, { SVC_NOTIFICATIONS_ENABLED: 
         `Remove SVC_NOTIFICATIONS_ENABLED=false from ${SETTINGS}. Then:`,
         `sudo systemctl restart ${UNITS.controller}`,
       ),
-      message: 'Notifications are switched off: nobody is told of anything',
+      message: 'Notifications are switched off: alerts are sent to nobody',
       status: 'warn',
     }
   const telling = rules.filter(tells).length

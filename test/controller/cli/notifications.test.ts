@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { doctorFacts } from '../../../src/controller/cli/doctor/facts.store.ts'
-import { judgeChannels, judgeLinks, judgeTold } from '../../../src/controller/cli/doctor/told.rules.ts'
+import { judgeChannels, judgeLinks, judgeTold } from '../../../src/controller/cli/doctor/notifications.rules.ts'
 import { kit } from '../../kit/kit.ts'
 
 const SENDING = { SVC_NOTIFICATIONS_ENABLED: true, SVC_PUBLIC_URL: undefined }

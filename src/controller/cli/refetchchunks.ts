@@ -1,6 +1,8 @@
 // Makes the joined file of a chunked take again: only the chunks of such a take were uploaded.
+
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
+import { checksumOf } from '../../kernel/checksum.ts'
 import { codecOfPath } from '../recordings/chunks/chunks.rules.ts'
 import { chunkStore } from '../recordings/chunks/chunks.store.ts'
 import { joinFiles } from '../recordings/chunks/join.ts'
@@ -54,7 +56,8 @@ export function fromChunks(db: Db, { config }: ControllerFiles, source: Source):
       if (!files) return undefined
       const signal = new AbortController().signal
       const how = { ffmpegCommand: config.SVC_FFMPEG_COMMAND, signal, timeoutMs: JOIN_TIMEOUT_MS }
-      return `sha256:${(await joinFiles({ ...how, codec, encoder: encoder(set.jobId), files, part })).sha256}`
+      const { sha256 } = await joinFiles({ ...how, codec, encoder: encoder(set.jobId), files, part })
+      return checksumOf(sha256)
     } finally {
       await fs.rm(dir, { force: true, recursive: true })
     }

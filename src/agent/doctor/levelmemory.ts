@@ -16,7 +16,7 @@ import { judgeLevels } from './level.rules.ts'
 export const JUDGED_SECONDS = 3
 const ANSWER_MS = 5000
 
-export interface Told {
+export interface LevelMemory {
   /** For the bus of the open devices. */
   listener: Listener
   /** A measurement of an open device. */
@@ -27,7 +27,7 @@ export interface Told {
 const skip = (message: string): Finding => ({ message, status: 'skipped' })
 
 /** Remembers the last seconds of the open devices, as levels. */
-export function createTold(settings: Pick<Settings, 'meterFlatlineDbfs' | 'meterSampleSeconds'>): Told {
+export function createLevelMemory(settings: Pick<Settings, 'meterFlatlineDbfs' | 'meterSampleSeconds'>): LevelMemory {
   const most = Math.max(1, Math.ceil(JUDGED_SECONDS / settings.meterSampleSeconds))
   const open = new Map<Opening, AudioLevel[][]>()
   let refused: { device: string; words: string } | undefined
@@ -113,4 +113,4 @@ export async function askAgent(agentDir: string): Promise<{ findings: DeviceFind
 }
 
 /** The answer to whoever connects to the agent's lock. */
-export const toldText = (told: Told): string => `${JSON.stringify({ ...told.findings(), version })}\n`
+export const levelText = (told: LevelMemory): string => `${JSON.stringify({ ...told.findings(), version })}\n`
