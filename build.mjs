@@ -21,9 +21,8 @@ const options = optionsOf(import.meta.filename, {
   'bundle-only': { type: 'boolean', default: false },
 })
 // Young objects get 8 MiB: left alone, the room for them doubles again and again while a fleet is served, to 96 MiB that are never
-// given back, and saves no time that could be measured. Old ones get half of what lives: left alone, a fleet's heap grows to four
-// times that before it is looked through, and what it took is never given back.
-const HEAP = ['--max-semi-space-size=8', '--heap-growing-percent=50']
+// given back, and saves no time that could be measured. Nothing is said of old ones: less room for them would be memory for pauses.
+const HEAP = ['--max-semi-space-size=8']
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
 const NAMES = { x64: 'roomtone', arm64: 'roomtone-linux-arm64' }
 const root = import.meta.dirname
@@ -146,7 +145,7 @@ function blob(arch) {
     assets: assets(arch),
   }
   fs.writeFileSync(path.join(work, 'sea.json'), JSON.stringify(config))
-  // Seeded: the same source makes the same code cache, byte for byte. With other flags of the heap it would be rejected at the start.
+  // Seeded: the same source makes the same code cache, byte for byte. With other flags it might be rejected at the start.
   const args = ['--random-seed=1', ...HEAP, '--experimental-sea-config', 'sea.json']
   execFileSync(process.execPath, args, { cwd: work, stdio: 'pipe' }) // its words appear in the error, if any
   return fs.readFileSync(path.join(work, 'sea.blob'))

@@ -101,7 +101,12 @@ export const SETTINGS = {
     'debug, info, warn or error (info)',
     z.enum(['debug', 'info', 'warn', 'error']).default('info'),
   ),
-  jobPollSeconds: row('SVC_JOB_POLL_SECONDS', 'Recording', 'seconds between job heartbeats (2)', whole(1, 60, 2)),
+  jobPollSeconds: row(
+    'SVC_JOB_POLL_SECONDS',
+    'Recording',
+    'seconds between job heartbeats, where the controller does not hold them open (2)',
+    whole(1, 60, 2),
+  ),
   maxConcurrentRecordings: row(
     'SVC_MAX_CONCURRENT_RECORDINGS',
     'Recording',

@@ -47,7 +47,7 @@ export interface PairParts {
   replica: ReplicaWatch
 }
 
-export type Start = (config: Config, outlets: Outlets, pair?: PairParts) => Promise<Started>
+type Start = (config: Config, outlets: Outlets, pair?: PairParts) => Promise<Started>
 
 /** This box, and what it needs as one of two. */
 export interface PairBox {

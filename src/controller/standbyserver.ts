@@ -23,7 +23,7 @@ interface Parts {
   outlets: Outlets
 }
 
-export interface StandbyServer {
+interface StandbyServer {
   close(): Promise<void>
   readonly url: string
 }

@@ -63,7 +63,7 @@ describe('admin verbs', () => {
     assert.equal(fs.statSync(path.join(target, 'secret.key')).mode & 0o777, 0o600)
     // A second one only brings it up to date.
     const again = await verb(['backup', target, '--takes'])
-    assert.match(again.said, /1 files, .*; 0 copied now/)
+    assert.match(again.said, /1 file, .*; 0 copied now/)
   })
 
   test('a restore brings back accounts, takes and keys, and everybody logs in again', async () => {

@@ -244,10 +244,14 @@ export class Truth {
       this.#false(`${where}: ${run.recordingId} failed, and there was time to begin it again`)
   }
 
-  /** The controller alone starts what is due: it was away until the slot was over, or over by its clock. */
-  #couldNotStart({ at, seconds }: Lesson): boolean {
+  /**
+   * The controller starts what is due: it was away until the slot was over, or over by its clock, or the room had no device to
+   * start with.
+   */
+  #couldNotStart({ at, room, seconds }: Lesson): boolean {
     const end = at + seconds * 1000
-    const troubles = this.#troubles('controller', at - MINUTE, end, /^(clock|disk|kill|power)/)
+    const pulled = this.#troubles(room, at - MINUTE, end, /^card\.pulled/)
+    const troubles = [...pulled, ...this.#troubles('controller', at - MINUTE, end, /^(clock|disk|kill|power)/)]
     return troubles.some(({ kind, to }) => kind === 'clock' || to > end - MINUTE / 2)
   }
 

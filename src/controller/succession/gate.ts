@@ -6,7 +6,7 @@ import { smallPage } from '../http/smallpage.ts'
 import type { LeaseClient } from './leaseclient.ts'
 
 /** What a server serves; `env` is how it is reached by node. */
-export interface Served {
+interface Served {
   fetch(request: Request, env?: Env): Response | Promise<Response>
 }
 interface Env {

@@ -5,7 +5,7 @@ import type { Box, Lease } from '../../wire/lease.ts'
  * What a box makes of the lease: nobody has it, it is its own, another box asks for it, it was prepared for another box, or
  * it is another box's.
  */
-export type Verdict = 'asked' | 'free' | 'mine' | 'others' | 'prepared'
+type Verdict = 'asked' | 'free' | 'mine' | 'others' | 'prepared'
 
 export function judge(lease: Lease | undefined, self: Pick<Box, 'id'>): Verdict {
   if (!lease) return 'free'

@@ -23,10 +23,10 @@ interface Parts {
 const TRIES = 5
 
 /** What a look at the lease found: it is ours, nobody's, another's, prepared for another, or could not be seen. */
-export type Standing = 'free' | 'others' | 'ours' | 'prepared' | 'unreachable'
+type Standing = 'free' | 'others' | 'ours' | 'prepared' | 'unreachable'
 
 /** Why this box serves no longer. */
-export type Lost = 'asked' | 'fenced' | 'lapsed'
+type Lost = 'asked' | 'fenced' | 'lapsed'
 
 /**
  * The lease as this box sees it. Every decision is a conditional write; spans are measured by the monotonic clock. What is

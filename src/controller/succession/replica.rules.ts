@@ -2,7 +2,7 @@
 
 const MIB = 1024 * 1024
 /** A replicator reads every second: a slow line or a restart of it are no news. */
-export const PATIENCE_MS = 180_000
+const PATIENCE_MS = 180_000
 /** Replicators checkpoint the write-ahead log (WAL) at some MiB. It is long before 1 GiB, where the controller does it itself. */
 const LONG_LOG_BYTES = 256 * MIB
 
@@ -10,7 +10,7 @@ const LONG_LOG_BYTES = 256 * MIB
 export const FULL_LOG_BYTES = 768 * MIB
 
 /** What was seen of a replica; spans in ms. */
-export interface ReplicaFacts {
+interface ReplicaFacts {
   /** How long nothing of the log was read although it grew; undefined where that cannot be seen. */
   copiedMs?: number | undefined
   /** Why Litestream does not run, in a sentence, and for how long. */

@@ -47,8 +47,8 @@ test('SVC_RECORDING_JOB_LEASE_RUNNER_BATCH_SIZE', async () => {
     await agent.post(`/nodes/${id}/recording-jobs/claim-next`)
   }
   k.advance('1m')
-  assert.deepEqual(await resultOf(k, 'job-lease'), { expired: 2 })
-  assert.deepEqual(await resultOf(k, 'job-lease'), { expired: 1 })
+  assert.deepEqual(await resultOf(k, 'job-lease'), { expired: 2, unclaimed: 0 })
+  assert.deepEqual(await resultOf(k, 'job-lease'), { expired: 1, unclaimed: 0 })
   await k.close()
 })
 
