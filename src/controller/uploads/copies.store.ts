@@ -22,7 +22,8 @@ export interface Copy extends FileId, ObjectAt {
 /** A copy that was just verified. */
 export type Kept = Omit<Copy, 'damagedAt' | 'doubted' | 'place'>
 
-const COLUMNS = `c.recording_id AS recordingId, c.checksum, c.destination_id AS destinationId, c.object_key AS key, c.etag,
+/** The columns of a `Copy`, of `remote_copies c` at `upload_destinations d`. */
+export const COPY_COLUMNS = `c.recording_id AS recordingId, c.checksum, c.destination_id AS destinationId, c.object_key AS key, c.etag,
   c.damaged_at AS damagedAt, c.place <> d.place AS doubted, d.place`
 
 /** What destinations hold of takes (docs/contract/recordings.md: Beyond the disk). Call every write inside a transaction. */
@@ -35,7 +36,7 @@ export function copyStore(db: Db) {
   )
   // Sound ones first.
   const readable = db.stmt<FileId & Params, Copy>(
-    `SELECT ${COLUMNS} FROM remote_copies c JOIN upload_destinations d ON d.id = c.destination_id AND ${KEEPS_LIBRARY}
+    `SELECT ${COPY_COLUMNS} FROM remote_copies c JOIN upload_destinations d ON d.id = c.destination_id AND ${KEEPS_LIBRARY}
       WHERE c.recording_id = @recordingId AND c.checksum = @checksum ORDER BY c.damaged_at IS NOT NULL, c.place <> d.place, c.verified_at DESC`,
   )
   const damage = db.stmt<Params>(

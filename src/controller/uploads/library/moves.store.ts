@@ -1,6 +1,6 @@
-import { COUNTS, KEEPS_LIBRARY } from '../../recordings/library/held.rules.ts'
+import { KEEPS_LIBRARY } from '../../recordings/library/held.rules.ts'
 import type { Db, Params } from '../../store/db.ts'
-import type { Copy, FileId } from '../copies.store.ts'
+import { COPY_COLUMNS, type Copy, type FileId } from '../copies.store.ts'
 
 /** A destination that has become another place, and the last copy that was looked for there. */
 interface Move extends FileId {
@@ -24,8 +24,7 @@ export function moveStore(db: Db) {
   )
   // A file that was replaced since has no size: its copy is of no use.
   const slice = db.stmt<Params, Listed>(
-    `SELECT c.recording_id AS recordingId, c.checksum, c.destination_id AS destinationId, c.object_key AS key, c.etag,
-       c.damaged_at AS damagedAt, c.place <> d.place AS doubted, d.place,
+    `SELECT ${COPY_COLUMNS},
        (SELECT max(f.size_bytes) FROM recording_files f WHERE f.recording_id = c.recording_id AND f.checksum = c.checksum) AS sizeBytes
        FROM remote_copies c JOIN upload_destinations d ON d.id = c.destination_id
       WHERE c.destination_id = @destinationId AND (c.recording_id, c.checksum) > (@recordingId, @checksum)
@@ -36,10 +35,8 @@ export function moveStore(db: Db) {
       WHERE recording_id = @recordingId AND checksum = @checksum AND destination_id = @destinationId`,
   )
   const elsewhere = db.stmt<FileId & Params, Copy>(
-    `SELECT c.recording_id AS recordingId, c.checksum, c.destination_id AS destinationId, c.object_key AS key, c.etag,
-       c.damaged_at AS damagedAt, c.place <> d.place AS doubted, d.place
-       FROM remote_copies c JOIN upload_destinations d ON d.id = c.destination_id
-      WHERE c.recording_id = @recordingId AND c.checksum = @checksum AND NOT (${COUNTS}) AND c.damaged_at IS NOT NULL`,
+    `SELECT ${COPY_COLUMNS} FROM remote_copies c JOIN upload_destinations d ON d.id = c.destination_id
+      WHERE c.recording_id = @recordingId AND c.checksum = @checksum AND c.damaged_at IS NOT NULL`,
   )
   const goOn = db.stmt<Params>(
     `UPDATE library_moves SET recording_id = @recordingId, checksum = @checksum, skipped = @skipped
